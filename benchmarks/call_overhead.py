@@ -38,8 +38,8 @@ def _held_graph(options: Options) -> Row:
         "inside": partial(theano.function([u, v], theano.OpFromGraph([u, v], [graph])(u, v)), x, y),
         "inlined": partial(theano.function([u, v], graph), x, y),
     }
-    found = compare(contenders, options)
-    inside, inlined = found["inside"], found["inlined"]
+    times = compare(contenders, options)
+    inside, inlined = times["inside"], times["inlined"]
     assert isinstance(inside, float) and isinstance(inlined, float)
     results: dict[str, float | str] = {OURS: max(inside - inlined, 0.0)}
     return Row("OpFromGraph: a call of it, less a call of the graph inlined", results, limit=1e-6)
@@ -67,8 +67,8 @@ def _python_op(options: Options) -> Row:
             y = _Same()(y)
         f = theano.function([theano.In(x, borrow=True)], theano.Out(y, borrow=True), mode=theano.Mode("cvm", None))
         calls.append(partial(f, numpy.ones(3)))
-    found = compare({"one": calls[0], "many": calls[1]}, options)
-    one, many = found["one"], found["many"]
+    times = compare({"one": calls[0], "many": calls[1]}, options)
+    one, many = times["one"], times["many"]
     assert isinstance(one, float) and isinstance(many, float)
     return Row("a user's op in Python, with the look at its result", {OURS: max(many - one, 0.0) / 100}, limit=0.5e-6)
 

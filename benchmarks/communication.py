@@ -78,9 +78,9 @@ def measure(engine: str, hidden: int, count: int, steps: int) -> None:
     if engine == "mpi":
         from mpi4py import MPI
 
-        found = best_step(MPI.COMM_WORLD, hidden, steps)
+        step = best_step(MPI.COMM_WORLD, hidden, steps)
         if MPI.COMM_WORLD.Get_rank() == 0:
-            print(json.dumps(found))
+            print(json.dumps(step))
         return
     from dask.distributed import Client, LocalCluster
 
@@ -137,9 +137,9 @@ def table(engine: str, options: argparse.Namespace) -> list[str]:
     ]
     lines = [f"| bytes of parameters | {' | '.join(heads)} |", "| ---: " * (len(PROCESSES) + 1) + "|"]
     for hidden in options.hidden:
-        found = [run_case(engine, hidden, count, options) for count in PROCESSES]
-        size = next((f"{case[0]:,}" for case in found if case is not None), "?")
-        cells = ("-" if case is None else f"{case[1] * 1e3:.1f} ms" for case in found)
+        rows = [run_case(engine, hidden, count, options) for count in PROCESSES]
+        size = next((f"{case[0]:,}" for case in rows if case is not None), "?")
+        cells = ("-" if case is None else f"{case[1] * 1e3:.1f} ms" for case in rows)
         lines.append(f"| {size} (H = {hidden:,}) | {' | '.join(cells)} |")
     return lines
 

@@ -130,11 +130,11 @@ def _gradients_row(
     import theano
     import theano.tensor as tt
 
-    given = [tt.ftensor4() for _ in values]
-    result = ours(*given[:-1])
-    gradients = tt.grad((result * given[-1]).sum(), given[:-1])
+    variables = [tt.ftensor4() for _ in values]
+    result = ours(*variables[:-1])
+    gradients = tt.grad((result * variables[-1]).sum(), variables[:-1])
     contenders: dict[str, Callable[[], object] | None] = {
-        OURS: partial(theano.function(given, [result, *gradients]), *values),
+        OURS: partial(theano.function(variables, [result, *gradients]), *values),
         "jax": None,
         "torch": None,
     }
@@ -145,8 +145,8 @@ def _gradients_row(
             result, pull = jax.vjp(theirs["jax"], *operands[:-1])
             return result, pull(operands[-1])
 
-        compiled, own = jax.jit(both), [jax.numpy.asarray(v) for v in values]
-        contenders["jax"] = lambda: jax.block_until_ready(compiled(*own))
+        compiled, arrays = jax.jit(both), [jax.numpy.asarray(v) for v in values]
+        contenders["jax"] = lambda: jax.block_until_ready(compiled(*arrays))
     if torch is not None:
         tensors = [torch.tensor(v, requires_grad=True) for v in values]
 

@@ -85,20 +85,20 @@ def in_process(case: str, device: str, quick: bool, patience: float) -> dict[str
     if not told:
         lines = errors.strip().splitlines()
         return f"fails with exit code {process.returncode}{': ' + lines[-1][:100] if lines else ''}"
-    found: dict[str, Any] = json.loads(told[-1].removeprefix(MARK))
-    failure = found.get("failure")
-    return found if failure is None else str(failure)
+    figures: dict[str, Any] = json.loads(told[-1].removeprefix(MARK))
+    failure = figures.get("failure")
+    return figures if failure is None else str(failure)
 
 
 def run_case(name: str, quick: bool) -> int:
     """Measure in this process, and print what was found."""
-    found: Mapping[str, object]
+    figures: Mapping[str, object]
     try:
-        found = {"about": describe_device()} if name == "about" else asdict(CASES[name].run(quick))
+        figures = {"about": describe_device()} if name == "about" else asdict(CASES[name].run(quick))
     except Exception as error:  # noqa: BLE001  # it stands in the table
         traceback.print_exc()
-        found = {"failure": f"fails: {first_line(error)}"}
-    print(f"\n{MARK}{json.dumps(found)}", flush=True)
+        figures = {"failure": f"fails: {first_line(error)}"}
+    print(f"\n{MARK}{json.dumps(figures)}", flush=True)
     return 0
 
 
@@ -107,8 +107,8 @@ def measure(name: str, options: argparse.Namespace, end: float) -> Figures | str
     left = min(PATIENCE, end - time.monotonic())
     if left < 1:
         return "no time left"
-    found = in_process(name, options.device, options.quick, left)
-    return found if isinstance(found, str) else Figures(found["ours"], found["beside"], found["note"])
+    figures = in_process(name, options.device, options.quick, left)
+    return figures if isinstance(figures, str) else Figures(figures["ours"], figures["beside"], figures["note"])
 
 
 def cell(text: str) -> str:
@@ -139,12 +139,12 @@ def paragraph(text: str) -> str:
 def about(options: argparse.Namespace) -> tuple[str, bool]:
     """Say when and on what the figures are taken; False where there is no device."""
     today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
-    found = in_process("about", options.device, options.quick, PATIENCE)
-    if isinstance(found, str):
-        why = f"{today}: the device {options.device} could not be used here, so nothing was measured ({found})."
+    figures = in_process("about", options.device, options.quick, PATIENCE)
+    if isinstance(figures, str):
+        why = f"{today}: the device {options.device} could not be used here, so nothing was measured ({figures})."
         return why, False
     quick = ", with small sizes and few turns, which say nothing of speed" if options.quick else ""
-    return f"{today}, {found['about']}{quick}.", True
+    return f"{today}, {figures['about']}{quick}.", True
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -157,15 +157,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(title, file=sys.stderr)
     rows: list[str] = []
     for name in CASES:
-        found: Figures | str
+        figures: Figures | str
         if name not in options.only:
-            found = "left out"
+            figures = "left out"
         elif not there:
-            found = "no device"
+            figures = "no device"
         else:
             print(f"{name} ...", file=sys.stderr, flush=True)
-            found = measure(name, options, start + BUDGET)
-        rows.append(row(name, found))
+            figures = measure(name, options, start + BUDGET)
+        rows.append(row(name, figures))
         print(rows[-1], flush=True)
         options.output.write_text(PAGE.format(about=paragraph(title), rows="\n".join(rows)), encoding="utf-8")
     print(f"all cases took {time.monotonic() - start:.0f} s", file=sys.stderr)

@@ -79,15 +79,15 @@ def unwaited_step(passed: bool) -> Callable[[], object]:
     tensor = theano.tensor
     images = mlp.data()[0]
     values = images, numpy.ones((len(images), mlp.SIZES[-1]), "float32")
-    given = [tensor.fmatrix(), tensor.fmatrix()] if passed else [theano.shared(value) for value in values]
+    variables = [tensor.fmatrix(), tensor.fmatrix()] if passed else [theano.shared(value) for value in values]
     parameters = [theano.shared(value) for value in mlp.first_values()]
-    h = given[0]
+    h = variables[0]
     for weights, bias in zip(parameters[::2], parameters[1::2], strict=True):
         h = tensor.tanh(tensor.dot(h, weights) + bias)
-    gradients = tensor.grad(tensor.sqr(h - given[1]).mean(), parameters)
+    gradients = tensor.grad(tensor.sqr(h - variables[1]).mean(), parameters)
     rate = numpy.float32(mlp.RATE)
     updates = [(p, p - rate * g) for p, g in zip(parameters, gradients, strict=True)]
-    step: Callable[..., object] = theano.function(given if passed else [], [], updates=updates)
+    step: Callable[..., object] = theano.function(variables if passed else [], [], updates=updates)
     return partial(step, *values) if passed else step
 
 
@@ -216,12 +216,12 @@ def product(tf32: bool, quick: bool) -> Figures:
         module = torch(tf32)
         if module is None:
             return None
-        place = "cuda" if module.cuda.is_available() else "cpu"
-        left, right = (module.from_numpy(values).to(place) for _ in range(2))
+        device = "cuda" if module.cuda.is_available() else "cpu"
+        left, right = (module.from_numpy(values).to(device) for _ in range(2))
 
         def call() -> None:
             module.matmul(left, right)
-            if place == "cuda":
+            if device == "cuda":
                 module.cuda.synchronize()
 
         return call

@@ -73,10 +73,10 @@ def contest(ours: Callable[[], object], theirs: Contenders, quick: bool) -> Figu
                 calls[name] = call
         except Exception as error:  # noqa: BLE001  # whatever it is, the others are measured
             beside[name] = f"fails: {first_line(error)}"
-    found = compare(calls, turns(quick))
-    own = found.pop(OURS)
-    assert isinstance(own, float), "ours is always there"
-    return Figures(own, beside | found)
+    times = compare(calls, turns(quick))
+    ours_time = times.pop(OURS)
+    assert isinstance(ours_time, float), "ours is always there"
+    return Figures(ours_time, beside | times)
 
 
 def _is_on_cuda() -> bool:
@@ -133,7 +133,7 @@ def describe_device() -> str:
     parts += [f"cuDNN {number}"] * bool(number) + _from_nvidia(context.kind)
     parts += [f"theano {theano.__version__}", f"numpy {numpy.__version__}"]
     names = ("jax", "jaxlib", "torch", "cupy-cuda13x", "cupy-cuda12x", "cupy")
-    return ", ".join(parts + [f"{name} {found}" for name in names if (found := version(name)) != NOT_INSTALLED])
+    return ", ".join(parts + [f"{name} {release}" for name in names if (release := version(name)) != NOT_INSTALLED])
 
 
 def _from_nvidia(kind: str) -> list[str]:

@@ -94,13 +94,13 @@ def numpy_step() -> Callable[[Any], object]:
 
 
 def run(options: Options) -> list[Row]:
-    given = batches()
+    data = batches()
     contenders: dict[str, Callable[[], object] | None] = {
-        OURS: in_turn(theano_step(), given),
-        "jax": None if peer("jax") is None else in_turn(jax_step(), given),
-        "pytensor": None if peer("pytensor") is None else in_turn(pytensor_step(None), given),
-        "pytensor (c)": None if peer("pytensor") is None else in_turn(pytensor_step("CVM"), given),
-        "numpy": in_turn(numpy_step(), given),
+        OURS: in_turn(theano_step(), data),
+        "jax": None if peer("jax") is None else in_turn(jax_step(), data),
+        "pytensor": None if peer("pytensor") is None else in_turn(pytensor_step(None), data),
+        "pytensor (c)": None if peer("pytensor") is None else in_turn(pytensor_step("CVM"), data),
+        "numpy": in_turn(numpy_step(), data),
     }
     case = "update of 512 rows of a table of 20000 x 64, float32"
     return [Row(case, compare(contenders, options), beat=("pytensor", "pytensor (c)"), ahead={"jax": 2.5})]

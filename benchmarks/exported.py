@@ -89,12 +89,12 @@ def _state_source(names: Sequence[str]) -> str:
 
 def _loop_source(header: str) -> str:
     """Return a C function that calls the one of the header so many times."""
-    found = _PROTOTYPE.search(header)
-    if found is None:
+    prototype = _PROTOTYPE.search(header)
+    if prototype is None:
         raise RuntimeError("the header declares no function")
-    names = [match.group(1) for part in found.group(1).split(",") if (match := _NAME.search(part.strip()))]
+    names = [match.group(1) for part in prototype.group(1).split(",") if (match := _NAME.search(part.strip()))]
     return (
-        f"int model_calls(int count, {found.group(1)}) {{\n    int status = 0;\n"
+        f"int model_calls(int count, {prototype.group(1)}) {{\n    int status = 0;\n"
         f"    while (count-- > 0 && status == 0)\n        status = model({', '.join(names)});\n    return status;\n}}\n"
     )
 
@@ -109,20 +109,20 @@ def _bound(
     library.model_place.restype = ctypes.c_void_p
     for k, (parameter, value) in enumerate(zip(description["state"], first, strict=True)):
         array = numpy.asarray(value, parameter["dtype"], order="C")
-        place = library.model_place(ctypes.c_void_p(state.ctypes.data), ctypes.c_int(k))
-        ctypes.memmove(place, array.ctypes.data, array.nbytes)
+        address = library.model_place(ctypes.c_void_p(state.ctypes.data), ctypes.c_int(k))
+        ctypes.memmove(address, array.ctypes.data, array.nbytes)
     arguments: list[Any] = [ctypes.c_int(count), ctypes.c_void_p(state.ctypes.data)]
-    kept: list[Any] = [state, library]
+    references: list[Any] = [state, library]
     for parameter, value in zip(description["arguments"], values, strict=True):
         array = numpy.asarray(value, parameter["dtype"], order="C")
-        kept.append(array)
+        references.append(array)
         number = numpy.ctypeslib.as_ctypes_type(array.dtype)
         arguments.append(ctypes.c_void_p(array.ctypes.data) if parameter["shape"] else number(array.item()))
     for parameter in description["results"]:
-        kept.append(numpy.zeros(parameter["shape"], parameter["dtype"]))
-        arguments.append(ctypes.c_void_p(kept[-1].ctypes.data))
+        references.append(numpy.zeros(parameter["shape"], parameter["dtype"]))
+        arguments.append(ctypes.c_void_p(references[-1].ctypes.data))
     library.model_calls.argtypes = [type(argument) for argument in arguments]
-    return partial(_call, library.model_calls, arguments, kept)
+    return partial(_call, library.model_calls, arguments, references)
 
 
 def _call(function: Any, arguments: Sequence[Any], kept: Sequence[Any]) -> Any:

@@ -76,8 +76,8 @@ def _node_row(layers: dict[str, _Layer | None], options: Options) -> Row:
         if layer is None:
             row.results[name] = NOT_INSTALLED
             continue
-        found = _seconds(partial(layer.chain, 1000), options.rounds)
-        row.results[name] = found / 1000 if isinstance(found, float) else found
+        seconds = _seconds(partial(layer.chain, 1000), options.rounds)
+        row.results[name] = seconds / 1000 if isinstance(seconds, float) else seconds
     return row
 
 

@@ -135,8 +135,8 @@ def run(options: Options, lengths: Sequence[int] = LENGTHS) -> list[Row]:
         times = {name: None if layer is None else _measure(layer, length, rounds) for name, layer in contenders.items()}
         for case, limit in LIMITS.items():
             row = Row(f"chain of {length:,} nodes: {case}")
-            for name, found in times.items():
-                row.results[name] = NOT_INSTALLED if found is None else found[case]
+            for name, seconds in times.items():
+                row.results[name] = NOT_INSTALLED if seconds is None else seconds[case]
             limits = [limit] if limit is not None and length == 10**5 else []
             ours = row.results[OURS]
             if case in before and isinstance(ours, float):

@@ -75,10 +75,10 @@ class Row:
     def verdict(self) -> str:
         """Say whether the aims are met: "yes", "no", or "" where there is no aim or no figure."""
         ours = self.results.get(OURS)
-        wanted = {**dict.fromkeys(self.beat, 1.0), **self.ahead}
-        if not isinstance(ours, float) or (self.limit is None and not wanted):
+        limits = {**dict.fromkeys(self.beat, 1.0), **self.ahead}
+        if not isinstance(ours, float) or (self.limit is None and not limits):
             return ""
-        ratios = [ratio / wanted[name] for name in wanted if (ratio := self.ratio(name)) is not None]
+        ratios = [ratio / limits[name] for name in limits if (ratio := self.ratio(name)) is not None]
         if self.limit is None and not ratios:
             return ""
         met = (self.limit is None or ours <= self.limit) and all(ratio >= 1 for ratio in ratios)

@@ -109,8 +109,8 @@ def jax_network(step: Callable[..., Any], gradient: bool, jax: Any) -> Callable[
     def cost(weights: Any, x: Any, h: Any) -> Any:
         return (states(weights, x, h) ** 2).sum()
 
-    whole = jax.value_and_grad(cost) if gradient else states
-    return lambda x, h, *weights: whole(weights, x, h)
+    objective = jax.value_and_grad(cost) if gradient else states
+    return lambda x, h, *weights: objective(weights, x, h)
 
 
 def _jax_call(make: Callable[[Any], Callable[..., Any]], values: list[Any]) -> Callable[[], object] | None:

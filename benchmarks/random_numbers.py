@@ -49,9 +49,9 @@ def _small(options: Options) -> Row:
 def _check(name: str, call: Callable[[], object] | None) -> None:
     """See that what is drawn has the mean and the spread of the distribution before anybody is timed."""
     if call is not None:
-        found: Any = numpy.asarray(call(), "float64")
+        numbers: Any = numpy.asarray(call(), "float64")
         mean, spread = (0.5, 12**-0.5) if name == "uniform" else (0.0, 1.0)
-        numpy.testing.assert_allclose([found.mean(), found.std()], [mean, spread], atol=0.01)
+        numpy.testing.assert_allclose([numbers.mean(), numbers.std()], [mean, spread], atol=0.01)
 
 
 def _legacy(name: str, dtype: str) -> Callable[[], object]:

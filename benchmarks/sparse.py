@@ -32,18 +32,18 @@ def libraries() -> dict[str, Any]:
     import theano.sparse
     import theano.tensor
 
-    found: dict[str, Any] = {
+    modules: dict[str, Any] = {
         OURS: SimpleNamespace(base=theano, tensor=theano.tensor, sparse=theano.sparse, function=theano.function)
     }
     pytensor: Any = peer("pytensor")
     for name, mode in (("pytensor", None), ("pytensor (c)", "CVM")):
-        found[name] = pytensor and SimpleNamespace(
+        modules[name] = pytensor and SimpleNamespace(
             base=pytensor,
             tensor=peer("pytensor.tensor"),
             sparse=peer("pytensor.sparse"),
             function=partial(pytensor.function, mode=mode),
         )
-    return found
+    return modules
 
 
 def stored(format: str, dtype: str, seed: int = 0, shape: tuple[int, int] = (LENGTH, LENGTH)) -> Any:
@@ -63,8 +63,8 @@ def row(case: str, build: Build, values: tuple[Any, ...], by_hand: Call, options
     for name, library in libraries().items():
         contenders[name] = None if library is None else partial(build(library), *values)
     contenders["scipy"] = by_hand
-    wanted = dict.fromkeys(("pytensor", "pytensor (c)", "scipy"), times)
-    return Row(case, compare(contenders, options), ahead=wanted)
+    peers = dict.fromkeys(("pytensor", "pytensor (c)", "scipy"), times)
+    return Row(case, compare(contenders, options), ahead=peers)
 
 
 def structured_dot(format: str, dtype: str, options: Options) -> list[Row]:
@@ -75,16 +75,16 @@ def structured_dot(format: str, dtype: str, options: Options) -> list[Row]:
 
     def forward(library: Any) -> Callable[..., object]:
         x, m = getattr(library.sparse, f"{format}_matrix")("x", dtype), library.tensor.matrix("m", dtype=dtype)
-        made: Callable[..., object] = library.function([x, m], library.sparse.structured_dot(x, m))
-        return made
+        compiled: Callable[..., object] = library.function([x, m], library.sparse.structured_dot(x, m))
+        return compiled
 
     def gradient(library: Any) -> Callable[..., object]:
         x, m = getattr(library.sparse, f"{format}_matrix")("x", dtype), library.tensor.matrix("m", dtype=dtype)
         g = library.tensor.matrix("g", dtype=dtype)
         product = library.sparse.structured_dot(x, m)
-        found = library.base.grad(None, [x, m], known_grads={product: g})
-        made: Callable[..., object] = library.function([x, m, g], [product, *found])
-        return made
+        slopes = library.base.grad(None, [x, m], known_grads={product: g})
+        compiled: Callable[..., object] = library.function([x, m, g], [product, *slopes])
+        return compiled
 
     def by_hand() -> object:
         data = numpy.einsum("ij,ij->i", cotangent[places.row], m_value[places.col])
@@ -105,8 +105,8 @@ def of_two_sparse(options: Options) -> list[Row]:
     def apply(name: str) -> Build:
         def build(library: Any) -> Callable[..., object]:
             x, y = (library.sparse.csr_matrix(letter, "float64") for letter in "xy")
-            made: Callable[..., object] = library.function([x, y], getattr(library.sparse, name)(x, y))
-            return made
+            compiled: Callable[..., object] = library.function([x, y], getattr(library.sparse, name)(x, y))
+            return compiled
 
         return build
 
@@ -128,8 +128,8 @@ def of_one(options: Options) -> list[Row]:
         def build(library: Any) -> Callable[..., object]:
             x, v = library.sparse.csr_matrix("x", "float64"), library.tensor.dvector("v")
             inputs = [x, v] if vector else [x]
-            made: Callable[..., object] = library.function(inputs, getattr(library.sparse, name)(*inputs, *numbers))
-            return made
+            compiled: Callable[..., object] = library.function(inputs, getattr(library.sparse, name)(*inputs, *numbers))
+            return compiled
 
         return build
 
@@ -150,8 +150,8 @@ def with_dense(options: Options) -> list[Row]:
 
     def sampling(library: Any) -> Callable[..., object]:
         x, y, p = library.tensor.dmatrix("x"), library.tensor.dmatrix("y"), library.sparse.csr_matrix("p", "float64")
-        made: Callable[..., object] = library.function([x, y, p], library.sparse.sampling_dot(x, y, p))
-        return made
+        compiled: Callable[..., object] = library.function([x, y, p], library.sparse.sampling_dot(x, y, p))
+        return compiled
 
     def sampling_by_hand() -> object:
         data = pattern.data * numpy.einsum("ij,ij->i", u[places.row], v[places.col])
@@ -159,8 +159,8 @@ def with_dense(options: Options) -> list[Row]:
 
     def usmm(library: Any) -> Callable[..., object]:
         x, y, z = library.sparse.csr_matrix("x", "float64"), library.tensor.dmatrix("y"), library.tensor.dmatrix("z")
-        made: Callable[..., object] = library.function([x, y, z], z - 0.5 * library.sparse.dot(x, y))
-        return made
+        compiled: Callable[..., object] = library.function([x, y, z], z - 0.5 * library.sparse.dot(x, y))
+        return compiled
 
     return [
         row("sampling_dot at the places of csr", sampling, (u, v, pattern), sampling_by_hand, options),
@@ -185,8 +185,8 @@ def training(options: Options) -> list[Row]:
         chances = softmax(scores) if library.base.__name__ == "theano" else softmax(scores, axis=1)
         cost = -library.tensor.log(chances[library.tensor.arange(y.shape[0]), y]).mean()
         updates = [(p, p - RATE * library.base.grad(cost, p)) for p in (w, b)]
-        made: Callable[..., object] = library.function([x, y], cost, updates=updates)
-        return made
+        compiled: Callable[..., object] = library.function([x, y], cost, updates=updates)
+        return compiled
 
     weights, bias = numpy.zeros((FEATURES, CLASSES)), numpy.zeros(CLASSES)
 

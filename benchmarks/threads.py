@@ -66,7 +66,7 @@ def run(options: Options) -> list[Row]:
     elements = [tuple(point())] * CALLS
     rows = []
     with second_process(function, elements) as both:
-        for threads, wanted in WANTED.items():
+        for threads, target in WANTED.items():
 
             def mapped(threads: int = threads) -> None:
                 deque(function.map(elements, threads=threads), maxlen=0)
@@ -74,5 +74,5 @@ def run(options: Options) -> list[Row]:
             case = f"{CALLS} calls of the hierarchical density and gradient: f.map(..., threads={threads})"
             contenders = {OURS: mapped, LOOP: lambda: make_calls(function, elements), PROCESSES: both}
             enough = (os.cpu_count() or 1) >= threads
-            rows.append(Row(case, compare(contenders, options), ahead=wanted if enough else {}))
+            rows.append(Row(case, compare(contenders, options), ahead=target if enough else {}))
     return rows

@@ -81,17 +81,17 @@ def prints() -> None:
 
 def monitors() -> None:
     """A monitor sees every node before and after it runs."""
-    found: list[tuple[int, list[Any]]] = []
+    records: list[tuple[int, list[Any]]] = []
 
     def after(i: int, node: theano.Apply, fn: Any) -> None:
-        found.append((i, [float(output[0]) for output in fn.outputs]))
+        records.append((i, [float(output[0]) for output in fn.outputs]))
 
     x = T.dscalar("x")
     mode = MonitorMode(post_func=after).excluding("local_elemwise_fusion", "inplace")
     log = theano.function([x], T.log(x) * x, mode=mode)
     with np.errstate(all="ignore"):
         log(0.0)
-    assert any(np.isnan(value) for _, values in found for value in values)
+    assert any(np.isnan(value) for _, values in records for value in values)
 
     guarded = theano.function([x], T.log(x) * x, mode=NanGuardMode(nan_is_error=True, inf_is_error=True))
     assert np.isclose(guarded(1.0), 0.0)

@@ -71,10 +71,10 @@ def products() -> None:
     gradient = T.grad(energy, x)
     by_gradient = T.grad(T.sum(gradient * v), x)
     by_rop = T.Rop(gradient, x, v)
-    whole = T.dot(theano.gradient.hessian(energy, x), v)
-    results = theano.function([x, v], [by_gradient, by_rop, whole])([1.0, 2.0, -1.0], [1.0, 1.0, 2.0])
-    for found in results:
-        np.testing.assert_allclose(found, [12.0 + 1.0, 1.0 + 48.0, 24.0])
+    full_product = T.dot(theano.gradient.hessian(energy, x), v)
+    results = theano.function([x, v], [by_gradient, by_rop, full_product])([1.0, 2.0, -1.0], [1.0, 1.0, 2.0])
+    for result in results:
+        np.testing.assert_allclose(result, [12.0 + 1.0, 1.0 + 48.0, 24.0])
     print("products:", results[0].tolist())
 
 

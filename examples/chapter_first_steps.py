@@ -27,8 +27,8 @@ def arrays() -> None:
 
 def types() -> None:
     """The constructor's first letter is the type of the numbers; without one it is `floatX`."""
-    found = {T.bscalar().dtype, T.iscalar().dtype, T.lscalar().dtype, T.fscalar().dtype, T.zscalar().dtype}
-    assert found == {"int8", "int32", "int64", "float32", "complex128"}
+    dtypes = {T.bscalar().dtype, T.iscalar().dtype, T.lscalar().dtype, T.fscalar().dtype, T.zscalar().dtype}
+    assert dtypes == {"int8", "int32", "int64", "float32", "complex128"}
     with theano.config.change_flags(floatX="float32"):
         assert T.matrix().dtype == "float32"
     assert T.dtensor3().ndim == 3

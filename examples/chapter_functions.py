@@ -26,10 +26,10 @@ def prices() -> None:
 
     a, b = T.dmatrices("a", "b")
     compare = function([a, b], [a - b, abs(a - b), (a - b) ** 2])
-    found = compare([[4, 7], [1, 0]], [[6, 6], [1, 3]])
-    for array, expected in zip(found, ([[-2, 1], [0, -3]], [[2, 1], [0, 3]], [[4, 1], [0, 9]]), strict=True):
+    price_table = compare([[4, 7], [1, 0]], [[6, 6], [1, 3]])
+    for array, expected in zip(price_table, ([[-2, 1], [0, -3]], [[2, 1], [0, 3]], [[4, 1], [0, 9]]), strict=True):
         np.testing.assert_array_equal(array, expected)
-    print("prices:", float(total(8)), "differences:", found[0].tolist())
+    print("prices:", float(total(8)), "differences:", price_table[0].tolist())
 
 
 def state() -> None:

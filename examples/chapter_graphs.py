@@ -75,8 +75,8 @@ def ops_of_graphs() -> None:
     def halved(inputs: Any, output_gradients: Any) -> list[Any]:
         return [g * 0.5 for g in output_gradients for _ in inputs]
 
-    told = theano.OpFromGraph([x, y], [x * y], grad_overrides=halved)
-    assert theano.function([u, v], theano.grad(told(u, v), v))(7.0, 8.0) == 0.5
+    op = theano.OpFromGraph([x, y], [x * y], grad_overrides=halved)
+    assert theano.function([u, v], theano.grad(op(u, v), v))(7.0, 8.0) == 0.5
     inline = theano.OpFromGraph([x, y], [x * y], inline=True)
     nodes: Any = theano.function([u, v], inline(u, v) + 1)
     assert all("OpFromGraph" not in str(node.op) for node in nodes.maker.fgraph.apply_nodes)

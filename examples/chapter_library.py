@@ -63,8 +63,8 @@ def joining_and_shaping() -> None:
     check(X.reshape((9,)) + T.tile(W, 3), A.reshape(9) + np.tile(V, 3))
     check(W.dimshuffle("x", 0) + W.dimshuffle(0, "x"), V[None] + V[:, None])
     check(T.tensordot(X, X, axes=[[0], [1]]), A.T @ A.T)
-    first, rest = T.split(W, [1, 2], 2)
-    check(first.sum() - rest.sum(), 0.0)
+    first, remaining = T.split(W, [1, 2], 2)
+    check(first.sum() - remaining.sum(), 0.0)
 
 
 def linear_algebra() -> None:

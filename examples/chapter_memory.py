@@ -94,11 +94,11 @@ def updates() -> None:
     """An update takes the memory of the old value where nobody else has it."""
     weights = theano.shared(np.zeros((200, 200)), "weights")
     step = theano.function([], updates={weights: weights + 1})
-    kept = weights.get_value(borrow=True)
+    weights_view = weights.get_value(borrow=True)
     step()
     step()
     assert weights.get_value()[0, 0] == 2.0
-    assert kept.shape == (200, 200)
+    assert weights_view.shape == (200, 200)
     f = theano.function([], weights.sum())
     f.free()
     assert f() == 80000.0

@@ -28,12 +28,12 @@ print(rows.sum().hex(), product[3, 5].hex())
 
 def number_of_threads() -> None:
     """OMP_NUM_THREADS says how many threads a process uses; results are as exact as with one."""
-    found = set()
+    counts = set()
     for threads in ("1", "2", "3"):
         environ = {**os.environ, "OMP_NUM_THREADS": threads}
         done = subprocess.run([sys.executable, "-c", PROGRAM], env=environ, capture_output=True, text=True, check=True)
-        found.add(tuple(round(float.fromhex(word), 6) for word in done.stdout.split()))
-    assert len(found) == 1, found
+        counts.add(tuple(round(float.fromhex(word), 6) for word in done.stdout.split()))
+    assert len(counts) == 1, counts
     assert cpuCount() >= 1
 
 
@@ -53,18 +53,18 @@ def functions_in_threads() -> int:
     """Any number of threads may call one function at the same time."""
     x = T.dvector("x")
     f = theano.function([x], (x**2).sum())
-    found: dict[int, Any] = {}
+    results: dict[int, Any] = {}
 
     def work(k: int) -> None:
-        found[k] = [float(f(np.full(1000, float(k)))) for _ in range(20)]
+        results[k] = [float(f(np.full(1000, float(k)))) for _ in range(20)]
 
     workers = [threading.Thread(target=work, args=(k,)) for k in range(4)]
     for worker in workers:
         worker.start()
     for worker in workers:
         worker.join()
-    assert found == {k: [1000.0 * k * k] * 20 for k in range(4)}
-    return len(found)
+    assert results == {k: [1000.0 * k * k] * 20 for k in range(4)}
+    return len(results)
 
 
 def main() -> None:

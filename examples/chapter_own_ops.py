@@ -140,9 +140,9 @@ def c_code() -> None:
     values = np.array([1, 5, -2, 8], dtype="float32")
     for mode in ("FAST_RUN", "FAST_COMPILE", "DebugMode", theano.Mode("py", "fast_compile")):
         f = theano.function([x, limit], Clipped()(x, limit), mode=mode)
-        found = f(values[::2], 0.5)
-        assert found.dtype == "float32"
-        np.testing.assert_array_equal(found, np.array([0.5, 0.0], dtype="float32"))
+        result = f(values[::2], 0.5)
+        assert result.dtype == "float32"
+        np.testing.assert_array_equal(result, np.array([0.5, 0.0], dtype="float32"))
         np.testing.assert_array_equal(f(values, 4), np.array([0, 1, 0, 4], dtype="float32"))
     for wrong in ((T.dmatrix(), 1.0), (x, T.dvector())):
         try:

@@ -87,8 +87,8 @@ def values() -> None:
         theano.function([x], Print("hidden", attrs=["shape", "dtype"])(x).sum())(np.ones((2, 3)))
     assert shown.getvalue() == "hidden shape = (2, 3)\nhidden dtype = float64\n"
     seen: list[Any] = []
-    told = Print("kept", global_fn=lambda op, value: seen.append((op.message, value.sum())))
-    theano.function([x], told(x) * 2)(np.ones((2, 2)))
+    printer = Print("kept", global_fn=lambda op, value: seen.append((op.message, value.sum())))
+    theano.function([x], printer(x) * 2)(np.ones((2, 2)))
     assert seen == [("kept", 4.0)]
 
 

@@ -41,10 +41,10 @@ def seeds() -> None:
     np.testing.assert_array_equal(a(), b())
     one.seed(99)
     other.seed(99)
-    found = a()
-    np.testing.assert_array_equal(found, b())
+    draws = a()
+    np.testing.assert_array_equal(draws, b())
     seed = int(np.random.RandomState(99).randint(2**30))
-    np.testing.assert_allclose(found, np.random.RandomState(seed).uniform(size=3))
+    np.testing.assert_allclose(draws, np.random.RandomState(seed).uniform(size=3))
 
     stream = RandomStreams(seed=4)
     level = stream.uniform(size=(2,))
@@ -96,11 +96,11 @@ def moments() -> int:
 def dropout() -> None:
     """A mask that changes at each call multiplies what passes."""
     x = T.dmatrix("x")
-    kept = function([x], x * RandomStreams(1).binomial(size=x.shape, n=1, p=0.5, dtype="float64"))
-    found = kept(np.ones((50, 40)))
-    assert set(np.unique(found)) == {0.0, 1.0}
-    assert 0.4 < found.mean() < 0.6
-    assert theano.shared(found).get_value().shape == (50, 40)
+    masked = function([x], x * RandomStreams(1).binomial(size=x.shape, n=1, p=0.5, dtype="float64"))
+    values = masked(np.ones((50, 40)))
+    assert set(np.unique(values)) == {0.0, 1.0}
+    assert 0.4 < values.mean() < 0.6
+    assert theano.shared(values).get_value().shape == (50, 40)
 
 
 def main() -> None:

@@ -23,8 +23,8 @@ def building() -> None:
     assert [value.tolist() for value in values] == [[1.0, 2.0], [3.0], [4.0]]
     assert count == 3
     assert first.tolist() == [1.0, 2.0]
-    made = theano.typed_list.make_list([new, new * 2])
-    assert [value.tolist() for value in theano.function([new], made)(np.array([5.0]))] == [[5.0], [10.0]]
+    lists = theano.typed_list.make_list([new, new * 2])
+    assert [value.tolist() for value in theano.function([new], lists)(np.array([5.0]))] == [[5.0], [10.0]]
 
 
 def changing() -> None:
@@ -43,12 +43,12 @@ def changing() -> None:
             inserted.ind(value),
         ],
     )
-    given = [np.asarray(n) for n in (1.0, 2.0)]
-    results = f(given, 1, 9.0)
+    numbers = [np.asarray(n) for n in (1.0, 2.0)]
+    results = f(numbers, 1, 9.0)
     lists = [[float(n) for n in part] for part in results[:4]]
     assert lists == [[1.0, 9.0, 2.0], [2.0, 9.0, 1.0], [1.0, 9.0, 2.0, 1.0, 2.0], [1.0, 2.0]]
     assert (int(results[4]), int(results[5])) == (1, 1)
-    assert [float(n) for n in given] == [1.0, 2.0]
+    assert [float(n) for n in numbers] == [1.0, 2.0]
 
 
 def slices() -> None:
@@ -56,8 +56,8 @@ def slices() -> None:
     rows = TypedListType(T.dmatrix)("rows")
     f = theano.function([rows], [rows[1:], T.dot(rows[0], rows[1])])
     a, b = np.eye(2) * 2, np.arange(4.0).reshape(2, 2)
-    rest, product = f([a, b])
-    assert len(rest) == 1
+    remaining, product = f([a, b])
+    assert len(remaining) == 1
     np.testing.assert_array_equal(product, 2 * b)
 
 

@@ -51,8 +51,8 @@ def build(data: Dataset, hidden: int) -> tuple[list[Any], Any, list[Any], Any]:
         p = T.nnet.softmax(T.dot(T.nnet.relu(T.dot(x, w0) + b0) * dropped, w1) + b1)
         return T.nnet.categorical_crossentropy(p, y).mean(), T.eq(T.argmax(p, axis=1), T.argmax(y, axis=1)).mean()
 
-    kept = RandomStreams(1).binomial((hidden,), p=0.9, dtype=theano.config.floatX) / np.float32(0.9)
-    return [x, y], loss(kept)[0], params, theano.function([x, y], loss(np.float32(1)), name="evaluate")
+    mask = RandomStreams(1).binomial((hidden,), p=0.9, dtype=theano.config.floatX) / np.float32(0.9)
+    return [x, y], loss(mask)[0], params, theano.function([x, y], loss(np.float32(1)), name="evaluate")
 
 
 def momentum(gradients: Sequence[Any], params: Sequence[Any]) -> list[tuple[Any, Any]]:

@@ -61,8 +61,8 @@ def main(quick: bool = False, picture: Path | None = None) -> Found:
     # What filters of the second layer like, larger than a digit: convolutions take pictures of any size.
     filters = T.arange(16)
     canvas = theano.shared(as_float(0.1 * rng.normal(size=(16, 1, 16, 16))), name="canvas")
-    found = net.features(sigmoid(canvas))[filters, filters]
-    dream(found.sum() - 0.5 * smoothness(sigmoid(canvas)), canvas, 0.05, steps)
+    features = net.features(sigmoid(canvas))[filters, filters]
+    dream(features.sum() - 0.5 * smoothness(sigmoid(canvas)), canvas, 0.05, steps)
     textures = theano.function([], sigmoid(canvas))()
     if picture is not None:
         draw(picture, dreams[:, 0], textures[:, 0])

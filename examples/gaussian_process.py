@@ -95,8 +95,8 @@ def main(steps: int = 150, quick: bool = False, picture: Path | None = None) -> 
 
     points = np.linspace(-2.5, 2.5, 17)[:, None]
     first = settings()
-    found = slopes()
-    for i, slope in enumerate(found):
+    values = slopes()
+    for i, slope in enumerate(values):
         ends = [expected(x, y, points, [v + s * (i == j) for j, v in enumerate(first)])[0] for s in (1e-6, -1e-6)]
         np.testing.assert_allclose(slope, (ends[0] - ends[1]) / 2e-6, rtol=1e-5)
     np.testing.assert_allclose(train(), expected(x, y, points, first)[0])

@@ -152,12 +152,12 @@ def main(quick: bool = False, picture: Path | None = None) -> Found:
     draws = sampler.sample(np.zeros(2 + SCHOOLS), 400 if quick else 1000, 1500 if quick else 8000)
     mean, spread = draws[:, 0], np.exp(draws[:, 1])
     effects = mean[:, None] + spread[:, None] * draws[:, 2:]
-    found = Found(*((float(v.mean()), float(v.std())) for v in (mean, spread, effects[:, 0])))
-    for name, (centre, deviation) in zip(found._fields, found, strict=True):
+    summary = Found(*((float(v.mean()), float(v.std())) for v in (mean, spread, effects[:, 0])))
+    for name, (centre, deviation) in zip(summary._fields, summary, strict=True):
         print(f"{name:6} {centre:5.2f} ± {deviation:.2f}")
     if picture is not None:
         draw(picture, effects, mean, spread)
-    return found
+    return summary
 
 
 def draw(path: Path, effects: Array, mean: Array, spread: Array) -> None:

@@ -72,11 +72,11 @@ def train(net: Lstm, letters: Array, steps: int) -> tuple[list[float], Any]:
     updates = [*adam(bits, net.params, 0.004), (start[0], h[-1]), (start[1], c[-1])]
     step = theano.function([x], bits, updates=updates, name="train")
     columns = letters[: len(letters) // BATCH * BATCH].reshape(BATCH, -1).T
-    found = []
+    losses = []
     for i in range(steps):
         at = i * STEPS % (len(columns) - STEPS - 1)
-        found.append(float(step(columns[at : at + STEPS + 1])))
-    return found, theano.function([x], bits, updates=updates[-2:], name="evaluate")
+        losses.append(float(step(columns[at : at + STEPS + 1])))
+    return losses, theano.function([x], bits, updates=updates[-2:], name="evaluate")
 
 
 def write(net: Lstm, rng: np.random.Generator, count: int) -> str:
@@ -98,8 +98,8 @@ def main(quick: bool = False, picture: Path | None = None) -> Found:
     letters = text()
     net = Lstm(rng, 64 if quick else 192)
     bits, evaluate = train(net, letters[:-40_000], 100 if quick else 2500)
-    rest = letters[-40_000:][: 40_000 // BATCH * BATCH].reshape(BATCH, -1).T
-    unseen = float(np.mean([evaluate(rest[at : at + STEPS + 1]) for at in range(0, 500, STEPS)]))
+    stream = letters[-40_000:][: 40_000 // BATCH * BATCH].reshape(BATCH, -1).T
+    unseen = float(np.mean([evaluate(stream[at : at + STEPS + 1]) for at in range(0, 500, STEPS)]))
     written = write(net, rng, 200)
     print(f"{bits[0]:.2f} -> {bits[-1]:.2f} bits a letter, {unseen:.2f} on unseen text; it writes:\n{written}")
     if picture is not None:

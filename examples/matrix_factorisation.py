@@ -62,18 +62,18 @@ def main(quick: bool = False, picture: Path | None = None) -> Found:
     rng = np.random.default_rng(6)
     table = as_float(load_digits().data[: 600 if quick else None] / 16)
     hidden = rng.random(table.shape) < 0.5
-    known = as_float(~hidden)
-    model = Factors(rng, table * known, known, rank=20, penalty=1.5)
+    observed = as_float(~hidden)
+    model = Factors(rng, table * observed, observed, rank=20, penalty=1.5)
     rate = T.scalar("rate")
     step = theano.function([rate], model.cost, updates=adam(model.cost, model.params, rate))
     steps = 300 if quick else 1200
     costs = [float(step(as_float(0.05 * (1 - i / steps)))) for i in range(steps)]
     filled = theano.function([], model.filled)()
-    found = Found(root_mean_square(table - model.means, hidden), root_mean_square(table - filled, hidden), costs)
-    print(f"error of hidden pixels: {found.by_means:.3f} by means, {found.by_factors:.3f} by factors")
+    summary = Found(root_mean_square(table - model.means, hidden), root_mean_square(table - filled, hidden), costs)
+    print(f"error of hidden pixels: {summary.by_means:.3f} by means, {summary.by_factors:.3f} by factors")
     if picture is not None:
         draw(picture, table, hidden, filled)
-    return found
+    return summary
 
 
 def draw(path: Path, table: Array, hidden: Array, filled: Array) -> None:

@@ -68,10 +68,10 @@ def main(quick: bool = False, picture: Path | None = None) -> Found:
     steps = 200 if quick else 1500
     for i in range(steps):
         last = float(step(0.03 * (1 - i / steps)))
-    found = theano.function([], rates)()
+    estimates = theano.function([], rates)()
     # Small circles around the balance take 2 pi / sqrt(birth * starving) years.
-    period = float(2 * np.pi / np.sqrt(found[0] * found[3]))
-    birth, hunting, feeding, starving = (float(rate) for rate in found)
+    period = float(2 * np.pi / np.sqrt(estimates[0] * estimates[3]))
+    birth, hunting, feeding, starving = (float(rate) for rate in estimates)
     print(f"birth {birth:.3f}, hunting {hunting:.4f}, feeding {feeding:.4f}, starving {starving:.3f}")
     print(f"error of logarithms {last:.3f}; a cycle takes about {period:.1f} years")
     if picture is not None:

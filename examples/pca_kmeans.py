@@ -51,7 +51,7 @@ def k_means(rows: Array, count: int, rng: np.random.Generator, starts: int) -> C
     x, centres = theano.shared(rows, name="x"), theano.shared(rows[:count], name="centres")
     moved, nearest, spread = step_of_k_means(x, centres)
     step = theano.function([], [nearest, spread], updates=[(centres, moved)])
-    found = []
+    assignments = []
     for _ in range(starts):
         centres.set_value(rows[rng.choice(len(rows), count, replace=False)])
         before = None
@@ -60,8 +60,8 @@ def k_means(rows: Array, count: int, rng: np.random.Generator, starts: int) -> C
             if before is not None and (clusters == before).all():
                 break
             before = clusters
-        found.append(Clusters(centres.get_value(), clusters, float(value)))
-    return min(found, key=lambda clusters: clusters.spread)
+        assignments.append(Clusters(centres.get_value(), clusters, float(value)))
+    return min(assignments, key=lambda clusters: clusters.spread)
 
 
 class Found(NamedTuple):
@@ -91,11 +91,11 @@ def main(quick: bool = False, picture: Path | None = None) -> Found:
     clusters = k_means(values, CLUSTERS, rng, 3 if quick else 20)
     table = np.array([np.bincount(answers[clusters.nearest == k], minlength=10) for k in range(CLUSTERS)])
     purity = float(table.max(axis=1).sum() / len(answers))
-    found = Found((float(held[:2].sum()), float(held.sum())), clusters.spread, purity)
-    print(f"2 components hold {found.held[0]:.1%} of the variance, 20 hold {found.held[1]:.1%}; pure {purity:.1%}")
+    summary = Found((float(held[:2].sum()), float(held.sum())), clusters.spread, purity)
+    print(f"2 components hold {summary.held[0]:.1%} of the variance, 20 hold {summary.held[1]:.1%}; pure {purity:.1%}")
     if picture is not None:
         draw(picture, values, answers, (average + clusters.centres @ axes).reshape(-1, 8, 8))
-    return found
+    return summary
 
 
 def draw(path: Path, values: Array, answers: Array, centres: Array) -> None:

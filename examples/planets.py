@@ -68,13 +68,13 @@ def solar_system() -> tuple[Array, Array, Array]:
 
 def days_of_years(path: Array, step: float) -> dict[str, float]:
     """Return how many days each planet takes once around the sun: when it comes back across the axis."""
-    found = {}
+    days = {}
     for k, name in enumerate(PLANETS, 1):
         y = path[:, k, 1] - path[:, 0, 1]
         (up,) = np.nonzero((y[:-1] < 0) & (y[1:] >= 0))
         crossings = [0.0, *((i + 1 + y[i] / (y[i] - y[i + 1])) * step for i in up)]
-        found[name] = (crossings[-1] - crossings[0]) / (len(crossings) - 1) * YEAR
-    return found
+        days[name] = (crossings[-1] - crossings[0]) / (len(crossings) - 1) * YEAR
+    return days
 
 
 def speed_to_mars(step: float) -> float:

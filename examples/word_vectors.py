@@ -24,10 +24,10 @@ WINDOW, NEGATIVE, SIZE = 3, 5, 50
 
 def text() -> tuple[Array, list[str], Array]:
     """Return the text as numbers of words, the words that occur ten times or more, and how often each does."""
-    found = re.findall(r"[a-z_]+", " ".join(topics.values()).lower())
-    counts = {word: n for word, n in Counter(found).most_common() if n >= 10}
+    words = re.findall(r"[a-z_]+", " ".join(topics.values()).lower())
+    counts = {word: n for word, n in Counter(words).most_common() if n >= 10}
     number = {word: k for k, word in enumerate(counts)}
-    return np.array([number[word] for word in found if word in number]), list(counts), np.array([*counts.values()])
+    return np.array([number[word] for word in words if word in number]), list(counts), np.array([*counts.values()])
 
 
 def pairs(numbers: Array) -> tuple[Array, Array]:
@@ -72,13 +72,13 @@ def main(quick: bool = False, picture: Path | None = None) -> Found:
     rng = np.random.default_rng(5)
     numbers, words, counts = text()
     # Frequent words say little about their neighbours; most of their occurrences are left out.
-    kept = numbers[rng.random(len(numbers)) < np.sqrt(2e-3 * len(numbers) / counts[numbers])]
+    sample = numbers[rng.random(len(numbers)) < np.sqrt(2e-3 * len(numbers) / counts[numbers])]
     model = Vectors(rng, len(words))
     step = model.training()
     chances = counts**0.75 / (counts**0.75).sum()
     epochs, size, losses = 4 if quick else 40, 200, []
     for epoch in range(epochs):
-        word, context = pairs(kept)
+        word, context = pairs(sample)
         order = rng.permutation(len(word))
         drawn = rng.choice(len(words), size=(len(word), NEGATIVE), p=chances)
         rate = as_float(0.1 * (1 - epoch / epochs))

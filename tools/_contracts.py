@@ -128,8 +128,8 @@ def read(name: str) -> Module | None:
             module.imports.update({alias.asname or alias.name: (base, alias.name) for alias in node.names})
         elif isinstance(node, ast.Import):
             for alias in node.names:
-                whole = alias.name if alias.asname else alias.name.partition(".")[0]
-                module.imports[alias.asname or whole] = (whole, "")
+                name_bound = alias.name if alias.asname else alias.name.partition(".")[0]
+                module.imports[alias.asname or name_bound] = (name_bound, "")
         elif isinstance(node, ast.ClassDef | ast.FunctionDef):
             # Of several definitions, such as overloads, one with a docstring counts.
             if node.name not in module.definitions or ast.get_docstring(node):
@@ -145,8 +145,8 @@ def read(name: str) -> Module | None:
 def resolve(module: str, name: str) -> Place | None:
     """Return where the name that a module has is defined; an empty name stands for a module."""
     if not name or find_module(f"{module}.{name}") is not None:
-        whole = f"{module}.{name}".rstrip(".")
-        return (whole, "") if find_module(whole) is not None else None
+        full_name = f"{module}.{name}".rstrip(".")
+        return (full_name, "") if find_module(full_name) is not None else None
     text = read(module)
     if text is None:
         return None
@@ -155,7 +155,7 @@ def resolve(module: str, name: str) -> Place | None:
     if name in text.imports:
         return resolve(*text.imports[name])
     stars = (base for alias, (base, original) in text.imports.items() if alias == original == "*")
-    return next((place for base in stars if (place := resolve(base, name)) is not None), None)
+    return next((target for base in stars if (target := resolve(base, name)) is not None), None)
 
 
 def place_of(module: Module, node: ast.expr) -> Place | None:
@@ -183,21 +183,21 @@ def modules() -> Iterator[Module]:
 
 def contracts() -> list[Contract]:
     """Return all contracts, those of lower layers first, in the order of modules and names."""
-    known = {place for module in modules() for place in tables(module)}
-    found = {place: Contract(place) for place in known}
+    places = {address for module in modules() for address in tables(module)}
+    contracts_by_place = {place: Contract(place) for place in places}
     for module in modules():
-        for place in taken(module, found):
-            found[place].users[layer_at(module.name)] += 1
+        for target in taken(module, contracts_by_place):
+            contracts_by_place[target].users[layer_at(module.name)] += 1
     for module in modules():
-        _note_uses(module, found)
-    for contract in found.values():
+        _note_uses(module, contracts_by_place)
+    for contract in contracts_by_place.values():
         addresses = contract.addresses or Counter([public_address(contract.place)])
         contract.address = min(addresses, key=lambda text: (-addresses[text], len(text), text))
-    for contract in found.values():
-        if not set(contract.registered) - {layer_at(contract.place[0])} and contract.place not in known:
+    for contract in contracts_by_place.values():
+        if not set(contract.registered) - {layer_at(contract.place[0])} and contract.place not in places:
             contract.registered.clear()
-    kept = [item for item in found.values() if item.registered or not all(map(looks_on, item.users))]
-    return sorted(kept, key=lambda item: (LAYERS.index(layer_at(item.place[0])), item.address.lower(), item.address))
+    chosen = [item for item in contracts_by_place.values() if item.registered or not all(map(looks_on, item.users))]
+    return sorted(chosen, key=lambda item: (LAYERS.index(layer_at(item.place[0])), item.address.lower(), item.address))
 
 
 def tables(module: Module) -> Iterator[Place]:
@@ -216,26 +216,26 @@ def tables(module: Module) -> Iterator[Place]:
 @cache
 def public_address(place: Place) -> str:
     """Return the shortest address of a name without underscores, or an empty text."""
-    own = layer_at(place[0])
-    holders = (module.name for module in modules() if layer_at(module.name) == own and "._" not in module.name)
-    found = [f"{name}.{place[1]}" for name in holders if resolve(name, place[1]) == place]
-    return min(found, key=lambda text: (len(text), text), default="")
+    layer = layer_at(place[0])
+    holders = (module.name for module in modules() if layer_at(module.name) == layer and "._" not in module.name)
+    addresses = [f"{name}.{place[1]}" for name in holders if resolve(name, place[1]) == place]
+    return min(addresses, key=lambda text: (len(text), text), default="")
 
 
 def taken(module: Module, found: dict[Place, Contract]) -> set[Place]:
     """Return the names that a module takes of other layers; they are added to those that are known."""
     places: set[Place] = set()
-    own = layer_at(module.name)
+    layer = layer_at(module.name)
     holders = {alias for alias, (base, name) in module.imports.items() if _is_module(base, name)}
     for base, name in module.imports.values():
-        place = resolve(base, name)
-        if place is not None and place[1]:
-            places |= _noted(found, place, f"{base}.{name}", own)
+        target = resolve(base, name)
+        if target is not None and target[1]:
+            places |= _noted(found, target, f"{base}.{name}", layer)
     for node in ast.walk(module.tree) if holders else ():
         if isinstance(node, ast.Attribute) and _root(node) in holders:
-            place, holder = place_of(module, node), place_of(module, node.value)
-            if place is not None and place[1] and holder is not None:
-                places |= _noted(found, place, f"{holder[0]}.{node.attr}", own)
+            target, holder = place_of(module, node), place_of(module, node.value)
+            if target is not None and target[1] and holder is not None:
+                places |= _noted(found, target, f"{holder[0]}.{node.attr}", layer)
     return places
 
 
@@ -246,8 +246,8 @@ def _root(node: ast.expr) -> str:
 
 
 def _is_module(base: str, name: str) -> bool:
-    place = resolve(base, name)
-    return place is not None and not place[1]
+    target = resolve(base, name)
+    return target is not None and not target[1]
 
 
 def _noted(found: dict[Place, Contract], place: Place, address: str, own: str) -> set[Place]:
@@ -271,15 +271,15 @@ def ancestors(place: Place) -> Iterator[Place]:
 
 def members_of(node: ast.ClassDef) -> dict[str, ast.stmt]:
     """Return what the body of a class defines: methods, and attributes that have a value or a type."""
-    found: dict[str, ast.stmt] = {}
+    members: dict[str, ast.stmt] = {}
     for item in node.body:
         if isinstance(item, ast.FunctionDef):
-            found[item.name] = item
+            members[item.name] = item
         elif isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name):
-            found[item.target.id] = item
+            members[item.target.id] = item
         elif isinstance(item, ast.Assign):
-            found.update({target.id: item for target in item.targets if isinstance(target, ast.Name)})
-    return found
+            members.update({target.id: item for target in item.targets if isinstance(target, ast.Name)})
+    return members
 
 
 def _note_uses(module: Module, found: dict[Place, Contract]) -> None:
@@ -293,17 +293,17 @@ def _note_uses(module: Module, found: dict[Place, Contract]) -> None:
 
 
 def _note_class(module: Module, node: ast.ClassDef, found: dict[Place, Contract]) -> None:
-    own = layer_at(module.name)
+    layer = layer_at(module.name)
     members = set(members_of(node))
     direct = {place_of(module, base) for base in node.bases}
     for place in dict.fromkeys(ancestors((module.name, node.name))):
-        if place in found and layer_at(place[0]) != own:
-            found[place].derived[own] += place in direct
+        if place in found and layer_at(place[0]) != layer:
+            found[place].derived[layer] += place in direct
             found[place].overridden.update(members)
 
 
 def _note_call(module: Module, call: ast.expr, found: dict[Place, Contract]) -> None:
-    own = layer_at(module.name)
+    layer = layer_at(module.name)
     target = call.func if isinstance(call, ast.Call) else call
     # `table.register(A)(function)` registers, too.
     while isinstance(target, ast.Call):
@@ -311,6 +311,6 @@ def _note_call(module: Module, call: ast.expr, found: dict[Place, Contract]) -> 
     place = place_of(module, target)
     holder = place_of(module, target.value) if isinstance(target, ast.Attribute) else None
     if place is not None and place in found:
-        found[place].called[own] += int(layer_at(place[0]) != own)
+        found[place].called[layer] += int(layer_at(place[0]) != layer)
     elif holder is not None and holder in found:
-        found[holder].registered[own] += 1
+        found[holder].registered[layer] += 1

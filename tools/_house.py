@@ -93,14 +93,14 @@ def split_requirements(requirements: Iterable[str]) -> tuple[list[Layer], list[s
 
 def closure(*roots: Layer) -> list[Layer]:
     """Return the given layers and all that they require, lowest first."""
-    wanted: set[str] = set()
+    reached: set[str] = set()
     todo = list(roots)
     while todo:
         item = todo.pop()
-        if item.name not in wanted:
-            wanted.add(item.name)
+        if item.name not in reached:
+            reached.add(item.name)
             todo += split_requirements(item.requires)[0]
-    return [layer(name) for name in LAYERS if name in wanted]
+    return [layer(name) for name in LAYERS if name in reached]
 
 
 def import_base(path: Path) -> Path:
@@ -124,10 +124,10 @@ def layer_of(environment: str) -> Layer:
 def find_uv() -> str:
     """Return the path of ``uv``: named by UV_BIN, beside this Python, in ``.venv``, or on the search path."""
     beside = os.pathsep.join([str(Path(sys.executable).parent), str(ROOT / ".venv" / "bin")])
-    found = os.environ.get("UV_BIN") or shutil.which("uv", path=beside) or shutil.which("uv")
-    if not found:
+    executable = os.environ.get("UV_BIN") or shutil.which("uv", path=beside) or shutil.which("uv")
+    if not executable:
         sys.exit("uv was not found. Hint: run `python3 bootstrap.py test`, which installs it, or put uv on PATH.")
-    return found
+    return executable
 
 
 def pyenv_path(path: str) -> str:

@@ -48,8 +48,8 @@ def packages() -> Iterator[Path]:
     for name in LAYERS:
         if name == "tensor":
             yield functions_path()
-        found = sorted(layer(name).source.rglob("__init__.py"), key=lambda path: -len(path.parts))
-        yield from (path for path in found if HEAD in path.read_text(encoding="utf-8"))
+        folders = sorted(layer(name).source.rglob("__init__.py"), key=lambda path: -len(path.parts))
+        yield from (path for path in folders if HEAD in path.read_text(encoding="utf-8"))
 
 
 def module_path(package: Path, name: str) -> Path:
@@ -60,15 +60,15 @@ def module_path(package: Path, name: str) -> Path:
 
 def defined(tree: ast.Module) -> list[str]:
     """Return the names that a module defines at its top level."""
-    found: list[str] = []
+    names: list[str] = []
     for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            found.append(node.name)
+            names.append(node.name)
         elif isinstance(node, ast.Assign):
-            found += [target.id for target in node.targets if isinstance(target, ast.Name)]
+            names += [target.id for target in node.targets if isinstance(target, ast.Name)]
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-            found.append(node.target.id)
-    return found
+            names.append(node.target.id)
+    return names
 
 
 @cache
@@ -169,19 +169,19 @@ def made_ops(path: Path) -> Iterator[str]:
         tree = ast.parse(file.read_text(encoding="utf-8"))
         classes = {node.name for node in tree.body if isinstance(node, ast.ClassDef)}
         for node in tree.body:
-            made = node.value.func if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) else None
-            if isinstance(node, ast.Assign) and isinstance(made, ast.Name) and made.id in classes:
+            constructor = node.value.func if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) else None
+            if isinstance(node, ast.Assign) and isinstance(constructor, ast.Name) and constructor.id in classes:
                 yield from (target.id for target in node.targets if isinstance(target, ast.Name))
 
 
 def scalar_ops(package: Path) -> list[str]:
     """Return the public names of the ops that modules of a package make, in their order."""
-    found = []
+    ops = []
     for word in words_after(package.read_text(encoding="utf-8"), HEAD):
         module, names = names_of(package, word)
         public = {original: name for name, original in names.items()}
-        found += [public[name] for name in made_ops(module_path(package, module)) if name in public]
-    return found
+        ops += [public[name] for name in made_ops(module_path(package, module)) if name in public]
+    return ops
 
 
 def functions_path() -> Path:

@@ -15,10 +15,10 @@ SOURCES = {layer(name).module: layer(name).source for name in LAYERS}
 @cache
 def find_module(name: str) -> Path | None:
     """Return the file of a module of the repository, or None."""
-    root, *rest = name.split(".")
+    root, *parts = name.split(".")
     if root not in SOURCES:
         return None
-    path = SOURCES[root].joinpath(*rest)
+    path = SOURCES[root].joinpath(*parts)
     candidates = (path / "__init__.py", path.with_suffix(".py"))
     return next((found for found in candidates if found.exists()), None)
 
@@ -47,7 +47,7 @@ def _statements(body: list[ast.stmt]) -> Iterator[ast.Import | ast.ImportFrom]:
 def imported_modules(path: Path) -> tuple[str, ...]:
     """List the modules of the repository that a file imports itself, and the packages that they are in."""
     package = package_of(path)
-    found: dict[str, None] = {}
+    modules: dict[str, None] = {}
     for node in _statements(ast.parse(path.read_text(encoding="utf-8")).body):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -60,8 +60,8 @@ def imported_modules(path: Path) -> tuple[str, ...]:
             for end in range(1, len(parts) + 1):
                 prefix = ".".join(parts[:end])
                 if find_module(prefix) is not None:
-                    found[prefix] = None
-    return tuple(found)
+                    modules[prefix] = None
+    return tuple(modules)
 
 
 def reach(path: Path, known: Set[str] = frozenset()) -> Iterator[tuple[str, ...]]:

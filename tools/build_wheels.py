@@ -88,16 +88,16 @@ def build(item: Layer, kinds: tuple[str, ...], out: Path, python: str) -> list[P
     if can_compile(python):
         environment.setdefault("THEANO_REQUIRE_EXTENSION", "1")
     with tempfile.TemporaryDirectory() as scratch:
-        tree, made = Path(scratch, item.distribution), Path(scratch, "made")
+        tree, target = Path(scratch, item.distribution), Path(scratch, "made")
         stage(item, tree)
-        command = [find_uv(), "build", *kinds, "--python", python, "--out-dir", str(made), str(tree)]
+        command = [find_uv(), "build", *kinds, "--python", python, "--out-dir", str(target), str(tree)]
         done = subprocess.run(command, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         if done.returncode:
             said = [line for line in done.stdout.splitlines() if not NOISE.match(line)]
             sys.exit("\n".join([*said, f"building {item.distribution} failed (output above)"]))
         out.mkdir(parents=True, exist_ok=True)
         results = []
-        for path in sorted(made.iterdir()):
+        for path in sorted(target.iterdir()):
             if path.suffix in {".whl", ".gz"}:
                 unfinished = out / f".{path.name}.{os.getpid()}"
                 shutil.copy2(path, unfinished)
@@ -126,9 +126,9 @@ def wheel(item: Layer, python: str = sys.executable, out: Path = WHEELS) -> tupl
     stamp = out / f"{item.module}-{variant}.json"
     with lock(out):
         if stamp.exists():
-            known = json.loads(stamp.read_text())
-            path = out / known["wheel"]
-            if known["key"] == key and path.exists() and known.get("sha256") == sha256(path):
+            stamps = json.loads(stamp.read_text())
+            path = out / stamps["wheel"]
+            if stamps["key"] == key and path.exists() and stamps.get("sha256") == sha256(path):
                 return path, key
         print(f"building the wheel of {item.distribution} ({variant})", flush=True)
         (path,) = build(item, ("--wheel",), out, python)

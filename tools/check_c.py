@@ -93,15 +93,15 @@ def check_format(files: Sequence[str]) -> bool:
 
 def check_width(files: Sequence[str]) -> bool:
     """See that no line is too long: clang-format leaves comments as they are."""
-    found = [
+    hits = [
         f"{name}:{number}"
         for name in files
         for number, line in enumerate(Path(name).read_text(encoding="utf-8").splitlines(), 1)
         if len(line) > WIDTH
     ]
-    for place in found:
-        print(f"check_c: {place}: longer than {WIDTH} columns. Hint: wrap the comment", flush=True)
-    return not found
+    for hit in hits:
+        print(f"check_c: {hit}: longer than {WIDTH} columns. Hint: wrap the comment", flush=True)
+    return not hits
 
 
 def check_warnings(code: Path, files: Sequence[str]) -> bool:
@@ -124,9 +124,9 @@ def check_cppcheck(code: Path, files: Sequence[str]) -> bool:
 def sanitizer_settings(built: Path) -> Mapping[str, str]:
     """Return the environment in which a runtime that was built with sanitizers is found, and its reports are errors."""
     asks = ("-print-file-name=libasan.so", "-print-file-name=libubsan.so")
-    found = [subprocess.run(["gcc", ask], check=True, capture_output=True, text=True).stdout for ask in asks]
+    libraries = [subprocess.run(["gcc", ask], check=True, capture_output=True, text=True).stdout for ask in asks]
     return {
-        "LD_PRELOAD": ":".join(path.strip() for path in found),
+        "LD_PRELOAD": ":".join(path.strip() for path in libraries),
         "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1",
         "UBSAN_OPTIONS": "print_stacktrace=1",
         "PYTHONMALLOC": "malloc",

@@ -72,22 +72,22 @@ def read_table(path: Path, columns: int) -> Iterator[list[str]]:
 
 def read_explanations() -> Explanations:
     """Read the page, the lists and the tests."""
-    found = Explanations()
+    explanations = Explanations()
     heading = ""
     for line in PAGE.read_text(encoding="utf-8").splitlines():
         if line.startswith("## "):
             heading = line[3:].strip()
         cell = re.match(r"\| `?([a-z0-9][a-z0-9-]*)`? \|", line)
         if cell and cell[1] not in ("id", "group"):
-            (found.groups if heading == GROUPS_HEADING else found.rows).append(cell[1])
+            (explanations.groups if heading == GROUPS_HEADING else explanations.rows).append(cell[1])
     for path in sorted(LISTS.glob("*.tsv")):
         if path.name.startswith("names"):
-            found.names += [(group, name) for group, name in read_table(path, 2)]
+            explanations.names += [(group, name) for group, name in read_table(path, 2)]
         else:
-            found.tests += [(row, file, test) for row, file, test in read_table(path, 3)]
+            explanations.tests += [(row, file, test) for row, file, test in read_table(path, 3)]
     for path in TESTS.glob("test_*.py"):
-        found.asserted |= asserted_rows(ast.parse(path.read_text(encoding="utf-8")))
-    return found
+        explanations.asserted |= asserted_rows(ast.parse(path.read_text(encoding="utf-8")))
+    return explanations
 
 
 def asserted_rows(tree: ast.Module) -> set[str]:
@@ -135,8 +135,8 @@ def outcomes(path: Path) -> dict[tuple[str, str], str]:
 def check_results(found: Explanations, results: Path, baseline: Path, write: bool) -> Iterator[str]:
     """Yield tests that fail without a row, rows of lists that explain nothing, and rows that explain too much."""
     here = outcomes(results)
-    wanted = [test for test, outcome in outcomes(baseline).items() if outcome == "passed"]
-    failing = [test for test in wanted if here.get(test) != "passed"]
+    passing = [test for test, outcome in outcomes(baseline).items() if outcome == "passed"]
+    failing = [test for test in passing if here.get(test) != "passed"]
     explained: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for file, test in failing:
         row = found.row_of(file, test)
@@ -150,19 +150,19 @@ def check_results(found: Explanations, results: Path, baseline: Path, write: boo
     many = [row for row, tests in explained.items() if len(tests) > MANY_TESTS]
     if len(many) > MANY_ROWS:
         yield f"{len(many)} rows explain more than {MANY_TESTS} tests each: {', '.join(many)}"
-    known = sum(map(len, explained.values()))
-    print(f"{len(wanted) - len(failing)} of {len(wanted)} pass, {known} more stand under {len(explained)} rows")
+    count = sum(map(len, explained.values()))
+    print(f"{len(passing) - len(failing)} of {len(passing)} pass, {count} more stand under {len(explained)} rows")
     if write:
-        TABLE.write_text(table(found, explained, len(wanted)), encoding="utf-8")
+        TABLE.write_text(table(found, explained, len(passing)), encoding="utf-8")
 
 
 def table(found: Explanations, explained: dict[str, list[tuple[str, str]]], total: int) -> str:
     """Return the page that lists tests beside rows."""
-    known = sum(map(len, explained.values()))
+    count = sum(map(len, explained.values()))
     lines = [
         "# Tests of Theano 1.0.5 that fail here, by the row that explains them",
         "",
-        f"Of {total} tests that pass on Theano 1.0.5, {known} fail here. [differences.md](../differences.md) says why.",
+        f"Of {total} tests that pass on Theano 1.0.5, {count} fail here. [differences.md](../differences.md) says why.",
         "Written by `tools/check_differences.py --write`.",
         "",
         "| row | tests | which |",
@@ -201,17 +201,17 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--names", type=Path)
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args(arguments)
-    found = read_explanations()
-    problems = list(check_page(found))
+    explanations = read_explanations()
+    problems = list(check_page(explanations))
     if options.results:
         if not options.baseline:
             parser.error("--results needs --baseline")
-        problems += check_results(found, options.results, options.baseline, options.write)
+        problems += check_results(explanations, options.results, options.baseline, options.write)
     if options.names:
-        problems += check_names(found, options.names)
+        problems += check_names(explanations, options.names)
     for problem in problems:
         print(problem)
-    print(f"{len(found.rows)} differences, {len(found.groups)} groups of names, {len(problems)} problems")
+    print(f"{len(explanations.rows)} differences, {len(explanations.groups)} groups of names, {len(problems)} problems")
     return 1 if problems else 0
 
 

@@ -52,10 +52,10 @@ def problems(path: Path, owner: str) -> Iterator[tuple[int, str]]:
         else:
             names = [f"{'.' * node.level}{node.module or ''}.{alias.name}" for alias in node.names]
         for name in names:
-            root, *rest = name.split(".")
-            if root in OURS and root != owner and any(map(is_private, rest)):
+            root, *parts = name.split(".")
+            if root in OURS and root != owner and any(map(is_private, parts)):
                 yield node.lineno, f"takes the private name {name} of another package"
-            if rest[-1:] == ["*"] and MIRRORS.get(path) != name[:-2]:
+            if parts[-1:] == ["*"] and MIRRORS.get(path) != name[:-2]:
                 yield node.lineno, f"star import from {name[:-2]}"
 
 
@@ -84,17 +84,17 @@ def unreachable(paths: list[Path], item: Layer) -> Iterator[tuple[Path, str]]:
 
 def main() -> None:
     """Print what breaks a rule."""
-    found = 0
+    count = 0
     for path, owner in files():
         for line, text in problems(path, owner):
             print(f"{path.relative_to(ROOT)}:{line}: {text}")
-            found += 1
+            count += 1
     for item in map(layer, LAYERS):
         for path, text in unreachable(sorted((item.folder / "tests").rglob("*.py")), item):
             print(f"{path.relative_to(ROOT)}: {text}")
-            found += 1
-    print(f"{found} forbidden imports")
-    sys.exit(int(found > 0))
+            count += 1
+    print(f"{count} forbidden imports")
+    sys.exit(int(count > 0))
 
 
 if __name__ == "__main__":

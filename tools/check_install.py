@@ -24,18 +24,18 @@ from _house import ROOT, layer
 def command_of(readme: str) -> str:
     """Return the first command of the section *Install*."""
     section = readme.partition("\n## Install\n")[2].partition("\n## ")[0]
-    found = re.search(r"^    (python3 .*)$", section, re.MULTILINE)
-    if found is None:
+    match = re.search(r"^    (python3 .*)$", section, re.MULTILINE)
+    if match is None:
         sys.exit("README.md: the section Install has no command that begins with python3")
-    return found[1]
+    return match[1]
 
 
 def program_of(readme: str) -> str:
     """Return the first program."""
-    found = re.search(r"^```python\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL)
-    if found is None:
+    match = re.search(r"^```python\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL)
+    if match is None:
         sys.exit("README.md: there is no program")
-    return found[1]
+    return match[1]
 
 
 def copy_tracked(folder: Path) -> None:

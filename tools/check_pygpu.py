@@ -27,9 +27,9 @@ def main(devname: str = "opencl0:0") -> int:
         host = np.arange(12).reshape(3, 4).astype(dtype)
         for part in (np.s_[:], np.s_[1:, ::2], np.s_[::-1], np.s_[:0]):
             given = pygpu.gpuarray.array(host, context=theirs)[part]
-            found = from_pygpu(given, ours)
-            back: Any = to_pygpu(found.transpose(), theirs)
-            np.testing.assert_array_equal(np.asarray(found), host[part])
+            array = from_pygpu(given, ours)
+            back: Any = to_pygpu(array.transpose(), theirs)
+            np.testing.assert_array_equal(np.asarray(array), host[part])
             np.testing.assert_array_equal(np.asarray(back), host[part].T)
             assert isinstance(back, pygpu.gpuarray.GpuArray) and back.dtype == host.dtype
     x: Any = GpuArrayType("float32", (False,), "ours")("x")

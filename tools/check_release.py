@@ -30,8 +30,8 @@ WHEEL_SUFFIXES = {".py", ".pyi", ".c", ".h", ".def", ".so", ".pyd", ".typed", ".
 def source_version(item: Layer) -> str:
     """Read the version that the source names."""
     text = (item.source / "_version.py").read_text()
-    found = re.search(r'^__version__ = "([^"]+)"$', text, re.MULTILINE)
-    return found[1] if found else ""
+    match = re.search(r'^__version__ = "([^"]+)"$', text, re.MULTILINE)
+    return match[1] if match else ""
 
 
 def metadata_problems(item: Layer, metadata: Message) -> Iterator[str]:
@@ -76,9 +76,9 @@ def content_problems(item: Layer, names: list[str]) -> Iterator[str]:
         if not name.startswith(item.module + "/") or Path(name).suffix not in WHEEL_SUFFIXES:
             yield f"wheel: stray file {name}"
     built = {name for name in names if name.endswith((".so", ".pyd"))}
-    wanted = {str(path.relative_to(item.folder / "src")) for path in item.source.rglob("*.py")}
-    wanted.add(f"{item.module}/py.typed")
-    yield from (f"wheel: {name} is missing" for name in sorted(wanted - set(names)))
+    files = {str(path.relative_to(item.folder / "src")) for path in item.source.rglob("*.py")}
+    files.add(f"{item.module}/py.typed")
+    yield from (f"wheel: {name} is missing" for name in sorted(files - set(names)))
     if (item.folder / "setup.py").exists() and not built:
         yield "wheel: the C extension is missing"
 
@@ -98,14 +98,14 @@ def sdist_problems(item: Layer, path: Path) -> Iterator[str]:
 def changelog_problems(item: Layer) -> Iterator[str]:
     """Check that each fragment reaches the changelog, and that the changelog tells of this version."""
     version = source_version(item)
-    found = fragments(item.folder)
-    if not found and f"## {version} " not in (item.folder / "CHANGELOG.md").read_text():
+    paths = fragments(item.folder)
+    if not paths and f"## {version} " not in (item.folder / "CHANGELOG.md").read_text():
         yield f"changelog: no section for {version} and no fragment to make one of"
     command = [sys.executable, "-m", "towncrier", "build", "--draft", "--version", version]
     draft = subprocess.run(command, cwd=item.folder, check=True, capture_output=True, text=True).stdout
     shown = " ".join(draft.split())
     yield from name_problems(item.folder)
-    for path in found:
+    for path in paths:
         text = " ".join(path.read_text().split())
         if FRAGMENT.fullmatch(path.name) and (not text or text not in shown):
             yield f"changelog: {path.name} would be lost"

@@ -28,8 +28,8 @@ def required(name: str) -> list[str]:
 def everything_below(name: str) -> set[str]:
     """Return all layers that a layer requires, directly or not."""
     ours, _ = split_requirements(layer(name).requires)
-    found = {item.name for item in ours}
-    return found.union(*(everything_below(item) for item in found))
+    names = {item.name for item in ours}
+    return names.union(*(everything_below(item) for item in names))
 
 
 def subject(name: str) -> str:

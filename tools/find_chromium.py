@@ -16,15 +16,15 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 def find() -> str | None:
     """Return the path of the browser, or None."""
-    found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
-    return str(found) if found else None
+    path = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
+    return str(path) if path else None
 
 
 def main() -> int:
     """Print the path."""
-    found = find()
-    print(found or "no Chromium was found")
-    return int(found is None)
+    path = find()
+    print(path or "no Chromium was found")
+    return int(path is None)
 
 
 if __name__ == "__main__":

@@ -36,11 +36,11 @@ SECTIONS = ("Notes", "Invariants")
 def page(names: Sequence[str] = LAYERS) -> str:
     """Return the page, or what it says of some layers."""
     parts = [HEAD]
-    known = contracts()
+    all_contracts = contracts()
     for name in names:
-        found = [item for item in known if layer_at(item.place[0]) == name]
-        if found:
-            parts += [f"## `{layer(name).module}`\n", sentence(about_module(name)) + "\n", *sections(found)]
+        items = [item for item in all_contracts if layer_at(item.place[0]) == name]
+        if items:
+            parts += [f"## `{layer(name).module}`\n", sentence(about_module(name)) + "\n", *sections(items)]
     return "\n".join(parts)
 
 
@@ -52,22 +52,22 @@ def about_module(name: str) -> str:
 
 def sections(found: Sequence[Contract]) -> Iterator[str]:
     """Yield the sections about the names of one layer, each name in one of them."""
-    rest = list(found)
+    items = list(found)
     for title, about, chosen in (
         ("Tables and registries", "What others register with:", lambda item: item.registered),
         ("Base classes", "What others derive classes from, with the members that these replace:", is_base),
         ("Protocols", "What others may be, without a base class:", is_protocol),
         ("Called at import", "What others call, or decorate with, when they are imported:", lambda item: item.called),
     ):
-        here = [item for item in rest if chosen(item)]
-        rest = [item for item in rest if item not in here]
+        here = [item for item in items if chosen(item)]
+        items = [item for item in items if item not in here]
         if here:
             yield f"### {title}\n\n{about}\n"
             yield from (entry(item) for item in here)
             yield ""
-    if rest:
+    if items:
         yield "### Other names\n\n| name | what it is | taken by |\n| --- | --- | --- |"
-        yield from (row(item) for item in rest)
+        yield from (row(item) for item in items)
         yield ""
 
 
@@ -158,9 +158,9 @@ def members(item: Contract) -> Iterator[str]:
     """Yield the members of a base class that other layers replace, or those of a protocol."""
     chosen = item.overridden if is_base(item) else None
     seen: set[str] = set()
-    for place in ancestors(item.place) if chosen is not None or is_protocol(item) else ():
-        module = read(place[0])
-        node = module.definitions.get(place[1]) if module is not None else None
+    for base in ancestors(item.place) if chosen is not None or is_protocol(item) else ():
+        module = read(base[0])
+        node = module.definitions.get(base[1]) if module is not None else None
         if module is None or not isinstance(node, ast.ClassDef):
             continue
         for name, member in members_of(node).items():

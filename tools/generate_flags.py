@@ -55,15 +55,15 @@ Tree = Mapping[str, Any]
 
 def tree() -> dict[str, Any]:
     """Return the flags as a tree: the sections are mappings, the leaves names of types and what they are for."""
-    found: dict[str, Any] = {}
+    sections_tree: dict[str, Any] = {}
     for name in config.flag_names():
         *sections, last = name.split(".")
-        place = found
+        branch = sections_tree
         for section in sections:
-            place = place.setdefault(section, {})
+            branch = branch.setdefault(section, {})
         flag = config.flag(name)
-        place[last] = (type_of(flag.kind), " ".join(flag.doc.split()))
-    return found
+        branch[last] = (type_of(flag.kind), " ".join(flag.doc.split()))
+    return sections_tree
 
 
 def type_of(kind: FlagKind[Any]) -> str:

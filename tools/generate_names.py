@@ -56,8 +56,8 @@ def all_of(source: str, words: str) -> str:
     package, *modules = source.split(".")
     (root,) = (layer(name).source for name in LAYERS if layer(name).module == package)
     left_out = {word.removeprefix("-") for word in given if word.startswith("-")}
-    found = [name for name in exported(module_path(root / "__init__.py", ".".join(modules))) if name not in left_out]
-    return " ".join([*found, *(word for word in given if word != "*" and not word.startswith("-"))])
+    names = [name for name in exported(module_path(root / "__init__.py", ".".join(modules))) if name not in left_out]
+    return " ".join([*names, *(word for word in given if word != "*" and not word.startswith("-"))])
 
 
 def with_all(table: Table) -> Table:
@@ -101,16 +101,16 @@ def import_lines(source: str, words: str, indent: str = "") -> Iterator[str]:
 def public_names(module: str, data: Mapping[str, Table]) -> list[str]:
     """Return what a star import from a module gives: names of its table, and those that it defines by hand."""
     table = data.get(module, {})
-    found = [name for source, words in eager(table) for name, _ in pairs(words)]
+    names = [name for source, words in eager(table) for name, _ in pairs(words)]
     tree = ast.parse(without_block(path_of(module).read_text(encoding="utf-8")))
     for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            found.append(node.name)
+            names.append(node.name)
         elif isinstance(node, ast.Assign):
-            found += [target.id for target in node.targets if isinstance(target, ast.Name)]
+            names += [target.id for target in node.targets if isinstance(target, ast.Name)]
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-            found.append(node.target.id)
-    return sorted({name for name in found if not name.startswith("_")})
+            names.append(node.target.id)
+    return sorted({name for name in names if not name.startswith("_")})
 
 
 def eager(table: Table) -> Iterator[tuple[str, str]]:
@@ -124,11 +124,11 @@ def resolved(module: str, table: Table, data: Mapping[str, Table]) -> dict[str, 
     mirrored = result.pop(MIRRORS, None)
     if mirrored is not None:
         other = f"{module}{mirrored}" if module else mirrored[1:]
-        own = {name for _, words in eager(table) for name, _ in pairs(words)}
-        result[mirrored] = " ".join(name for name in public_names(other, data) if name not in own)
-        own |= {name for words in result.get(LAZY, {}).values() for name, _ in pairs(words)}
+        names = {name for _, words in eager(table) for name, _ in pairs(words)}
+        result[mirrored] = " ".join(name for name in public_names(other, data) if name not in names)
+        names |= {name for words in result.get(LAZY, {}).values() for name, _ in pairs(words)}
         there = [name for words in data[other].get(LAZY, {}).values() for name, _ in pairs(words)]
-        lazy = " ".join(name for name in there if name not in own)
+        lazy = " ".join(name for name in there if name not in names)
         if lazy:
             result[LAZY] = {**result.get(LAZY, {}), mirrored: lazy}
     return result

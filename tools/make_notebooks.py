@@ -51,9 +51,9 @@ def parts(source: str) -> Iterator[str]:
             yield from (text for text in cell if text)
             yield "\n".join(lines[start : node.end_lineno])
             cell, begin = [], int(node.end_lineno or 0)
-    rest = "\n".join(lines[begin : body[-1].lineno - 1]).strip("\n")
-    if rest:
-        yield rest
+    remainder = "\n".join(lines[begin : body[-1].lineno - 1]).strip("\n")
+    if remainder:
+        yield remainder
 
 
 def notebook(name: str) -> dict[str, Any]:

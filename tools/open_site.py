@@ -95,9 +95,9 @@ def main() -> int:
         print("no Chromium was found (CHROMIUM may name it): the pages were not opened")
         return 0
     with tempfile.TemporaryDirectory() as profile:
-        found = list(faults(browser, Path(sys.argv[1]).resolve(), profile))
-    print("\n".join(found) or f"{len(PAGES)} pages opened in {Path(browser).name}")
-    return int(bool(found))
+        problems = list(faults(browser, Path(sys.argv[1]).resolve(), profile))
+    print("\n".join(problems) or f"{len(PAGES)} pages opened in {Path(browser).name}")
+    return int(bool(problems))
 
 
 if __name__ == "__main__":

@@ -226,10 +226,10 @@ def merged(report: Path) -> Iterator[list[Path]]:
     report.unlink(missing_ok=True)
     parts: list[Path] = []
     yield parts
-    whole = ElementTree.Element("testsuites", name=report.stem)
+    suites = ElementTree.Element("testsuites", name=report.stem)
     for part in parts:
-        whole.append(ElementTree.parse(part).getroot())
-    ElementTree.ElementTree(whole).write(report)
+        suites.append(ElementTree.parse(part).getroot())
+    ElementTree.ElementTree(suites).write(report)
 
 
 def run_all(item: Layer, tests: Path, name: str, given: argparse.Namespace) -> int:

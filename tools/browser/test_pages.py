@@ -77,9 +77,9 @@ class InBrowser(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls) -> None:
-        made = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(made.cleanup)
-        cls.folder = Path(made.name)
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = Path(folder.name)
 
     def run_browser(self, page: Path, *options: str) -> str:
         command = [BROWSER, *OPTIONS, f"--user-data-dir={self.folder / 'profile'}", *options, page.as_uri()]
@@ -91,25 +91,25 @@ class InBrowser(unittest.TestCase):
         d3viz(shown, page)
         text = page.read_text(encoding="utf-8")
         page.write_text(text.replace("</body>", f"<script>{{{actions}\n{REPORT}}}</script></body>"), encoding="utf-8")
-        found = re.search(
+        report_text = re.search(
             r'<script type="application/json" id="report">(.*?)</script>', self.run_browser(page, "--dump-dom")
         )
-        assert found is not None, "the scripts of the page have run to their end"
-        report: dict[str, Any] = json.loads(found[1])
+        assert report_text is not None, "the scripts of the page have run to their end"
+        report: dict[str, Any] = json.loads(report_text[1])
         return report
 
 
 def crossings(report: dict[str, Any]) -> int:
     """Return how many edges go through shapes that they do not end at."""
-    found = 0
+    count = 0
     for edge in report["edges"]:
         ends = (edge["points"][0], edge["points"][-1])
         for shape in report["shapes"]:
             left, top = shape["x"] + 3, shape["y"] + 3
             right, bottom = left + shape["width"] - 6, top + shape["height"] - 6
             touched = any(left - 6 <= x <= right + 6 and top - 6 <= y <= bottom + 6 for x, y in ends)
-            found += not touched and any(left < x < right and top < y < bottom for x, y in edge["points"])
-    return found
+            count += not touched and any(left < x < right and top < y < bottom for x, y in edge["points"])
+    return count
 
 
 class TestGraphs(InBrowser):
@@ -198,10 +198,10 @@ class TestGraphs(InBrowser):
             layers(2),
             "const s = document.getElementById('search'); s.value = 'gemm'; s.dispatchEvent(new Event('input'));",
         )
-        found = [shape["label"] for shape in report["shapes"] if "found" in shape["classes"]]
-        self.assertEqual(report["count"], f"{len(found)} found")
-        self.assertEqual(sum(label.startswith("Gemm") for label in found), 2)
-        self.assertLess(len(found), len(report["shapes"]) / 2)
+        labels = [shape["label"] for shape in report["shapes"] if "found" in shape["classes"]]
+        self.assertEqual(report["count"], f"{len(labels)} found")
+        self.assertEqual(sum(label.startswith("Gemm") for label in labels), 2)
+        self.assertLess(len(labels), len(report["shapes"]) / 2)
 
     def test_neighbours(self) -> None:
         report = self.opened(

@@ -49,25 +49,25 @@ def errors() -> Any:
     step = distributed.data_parallel(*models.model(), models.momentum, WORLD)
     x, y = models.batches()[0]
     late = WORLD.Get_rank() == WORLD.Get_size() - 1
-    found = [error_of(lambda: step.parts([(x[:, :3] if late else x, y)]))]
-    found.append(error_of(lambda: distributed.map(models.fail_at, [(4, i) for i in range(6)], WORLD)))
-    return [*found, step(x, y)]
+    messages = [error_of(lambda: step.parts([(x[:, :3] if late else x, y)]))]
+    messages.append(error_of(lambda: distributed.map(models.fail_at, [(4, i) for i in range(6)], WORLD)))
+    return [*messages, step(x, y)]
 
 
 def apart() -> Any:
     """Let processes do different things, which all have to tell; then go on together."""
     step = distributed.data_parallel(*models.model(), models.momentum, WORLD)
     rank, (x, y) = WORLD.Get_rank(), models.batches()[0]
-    found = [error_of(lambda: step(x * (1 + rank), y))]
+    messages = [error_of(lambda: step(x * (1 + rank), y))]
     if rank == 0:
         step.set_state({**step.get_state(), "steps": 3})
-    found.append(error_of(lambda: step(x, y)))
+    messages.append(error_of(lambda: step(x, y)))
     step.set_state(WORLD.bcast({**step.get_state(), "steps": 0}))
     if rank == 1:
         step.params[0].set_value(step.params[0].get_value() + 1)
-    found.append(error_of(lambda: step(x, y)))
+    messages.append(error_of(lambda: step(x, y)))
     step.set_state(WORLD.bcast(step.get_state()))
-    return [*found, step(x, y)]
+    return [*messages, step(x, y)]
 
 
 def mapped() -> Any:

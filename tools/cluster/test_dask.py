@@ -65,13 +65,13 @@ class TestMap(DaskCase):
     def test_functions_of_the_program_and_items_that_are_futures(self) -> None:
         f = models.draw()
         xs = [self.client.submit(float, i) for i in range(3)]
-        found = distributed.map(lambda x: f(x).sum(), xs, self.client)
-        np.testing.assert_array_equal(found, [v.sum() for v in expected(f, [0.0, 1.0, 2.0])])
+        results = distributed.map(lambda x: f(x).sum(), xs, self.client)
+        np.testing.assert_array_equal(results, [v.sum() for v in expected(f, [0.0, 1.0, 2.0])])
 
     def test_an_error_names_the_item(self) -> None:
         with self.assertRaisesRegex(ValueError, "not 3") as caught:
             distributed.map(partial(models.fail_at, 3), range(6), self.client, chunksize=2)
-        self.assertEqual(caught.exception.__notes__, ["  in element 3 of what was passed to map, counted from 0: 3"])
+        self.assertEqual(caught.exception.__notes__, ["  in element 3 of the arguments of map, counted from 0: 3"])
 
     def test_an_item_that_cannot_be_pickled_is_named(self) -> None:
         with self.assertRaisesRegex(TypeError, "(?s)element 1 .*counted from 0, cannot be sent.*lock.*Hint"):
@@ -181,15 +181,15 @@ class TestTraining(DaskCase):
             self.assertEqual(caught.exception.__notes__[-1], "The parameters are those before the step.")
 
     def test_dropout_draws_by_step_and_part(self) -> None:
-        found = []
+        draws = []
         for _ in range(2):
             x, w = T.dmatrix("x"), theano.shared(np.ones(2), name="w")
             streams = T.shared_randomstreams.RandomStreams(1)
             cost = T.dot(x + streams.uniform((1, 2)), w).mean()
             step = distributed.data_parallel([x], cost, [w], lambda g, p: [], self.client, seed=4)
-            found.append([step(np.zeros((4, 2))) for _ in range(3)])
-        self.assertEqual(found[0], found[1])
-        self.assertEqual(len(set(found[0])), 3)
+            draws.append([step(np.zeros((4, 2))) for _ in range(3)])
+        self.assertEqual(draws[0], draws[1])
+        self.assertEqual(len(set(draws[0])), 3)
 
     def test_an_error_leaves_the_parameters(self) -> None:
         step = distributed.data_parallel(*models.model(), models.momentum, self.client)

@@ -46,8 +46,8 @@ def start(count: int, *command: str) -> str:
 def results(*command: str) -> list[dict[str, Any]]:
     """Return what each process found out."""
     (line,) = (line for line in start(2, *command).splitlines() if line.startswith("["))
-    found: list[dict[str, Any]] = json.loads(line)
-    return found
+    rows: list[dict[str, Any]] = json.loads(line)
+    return rows
 
 
 def drawn() -> list[Any]:
@@ -79,7 +79,7 @@ class TestTwoProcesses(unittest.TestCase):
         self.assertIn("step 0 failed in 1 of 2 processes", first[0])
         self.assertIn("  in process 1 of 2, in step 0, both counted from 0", second[0])
         for _, error, cost in (first, second):
-            self.assertIn("ValueError: not 4\n  in element 4 of what was passed to map, counted from 0: (4, 4)", error)
+            self.assertIn("ValueError: not 4\n  in element 4 of the arguments of map, counted from 0: (4, 4)", error)
             self.assertAlmostEqual(cost, models.whole()[0][0], places=12)
 
     def test_processes_that_come_apart_tell(self) -> None:
@@ -95,8 +95,8 @@ class TestTwoProcesses(unittest.TestCase):
             np.testing.assert_array_equal(process["mapped"], drawn())
 
     def test_processes_that_wait_for_work(self) -> None:
-        (found,) = results("-m", "mpi4py.futures", str(HERE / "mpi_program.py"), "pool")
-        np.testing.assert_array_equal(found["pooled"], drawn())
+        (row,) = results("-m", "mpi4py.futures", str(HERE / "mpi_program.py"), "pool")
+        np.testing.assert_array_equal(row["pooled"], drawn())
 
 
 class TestExample(unittest.TestCase):

@@ -36,8 +36,8 @@ class TestPureWheel(unittest.TestCase):
     def test_loop(self) -> None:
         n, start = T.iscalar("n"), T.dscalar("start")
         powers, _ = theano.scan(lambda value: value * 2, outputs_info=start, n_steps=n)
-        found: Any = theano.function([n, start], powers)(4, 1.5)
-        np.testing.assert_array_equal(found, [3.0, 6.0, 12.0, 24.0])
+        result: Any = theano.function([n, start], powers)(4, 1.5)
+        np.testing.assert_array_equal(result, [3.0, 6.0, 12.0, 24.0])
 
     def test_modes(self) -> None:
         x = T.dvector("x")

@@ -62,9 +62,9 @@ class TestRay(RayCase):
         f, xs = models.draw(), [0.0, 1.0, 2.0]
         call = ray.remote(lambda function, x: function(x))
         held = ray.put(f)
-        found = [ray.get(call.remote(f, xs[0])), *ray.get([call.remote(held, x) for x in xs[1:]])]
+        results = [ray.get(call.remote(f, xs[0])), *ray.get([call.remote(held, x) for x in xs[1:]])]
         # Each task has a function of its own, whose streams begin where those of the caller's were.
-        np.testing.assert_array_equal(found, [models.draw()(x) for x in xs])
+        np.testing.assert_array_equal(results, [models.draw()(x) for x in xs])
 
     def test_an_actor_keeps_its_function(self) -> None:
         total, step = theano.shared(0.0), T.dscalar("step")
@@ -76,13 +76,13 @@ class TestRay(RayCase):
     def test_map(self) -> None:
         f, xs = models.draw(), [float(i) for i in range(9)]
         with ThreadPoolExecutor(1) as pool:
-            wanted = distributed.map(f, xs, pool, seed=5)
+            expected = distributed.map(f, xs, pool, seed=5)
         with joblib.parallel_config(backend="ray"), joblib.Parallel(n_jobs=2) as parallel:
             for _ in range(2):
-                np.testing.assert_array_equal(distributed.map(f, xs, parallel, seed=5), wanted)
+                np.testing.assert_array_equal(distributed.map(f, xs, parallel, seed=5), expected)
             with self.assertRaisesRegex(ValueError, "not 3") as caught:
                 distributed.map(lambda x: models.fail_at(3, x), range(9), parallel)
-        self.assertIn("element 3 of what was passed to map", "".join(caught.exception.__notes__))
+        self.assertIn("element 3 of the arguments of map", "".join(caught.exception.__notes__))
 
 
 class TestFunctionsOnDisk(RayCase):
@@ -91,9 +91,9 @@ class TestFunctionsOnDisk(RayCase):
         build = ray.remote(max_calls=1)(models.built_here)
         ray.get(build.remote(0.0))
         values = np.arange(4.0)
-        found = ray.get([build.remote(x) for x in values])
-        self.assertEqual([count for count, _ in found], [0] * 4)
-        np.testing.assert_allclose([y for _, y in found], np.tanh(3 * values) - np.exp(-values), rtol=1e-14)
+        results = ray.get([build.remote(x) for x in values])
+        self.assertEqual([count for count, _ in results], [0] * 4)
+        np.testing.assert_allclose([y for _, y in results], np.tanh(3 * values) - np.exp(-values), rtol=1e-14)
 
 
 if __name__ == "__main__":

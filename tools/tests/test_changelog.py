@@ -17,9 +17,9 @@ class TestNames(unittest.TestCase):
             (folder / "changelog.d").mkdir()
             for fragment in (".gitkeep", "+good-word.added.md", "12.fixed.md", "+bad_word.added.md", "+word.better.md"):
                 (folder / "changelog.d" / fragment).write_text("Text.")
-            found = [line.split()[1] for line in check_changelog.name_problems(folder)]
-        self.assertEqual(found, ["+bad_word.added.md", "+word.better.md"])
+            lines = [line.split()[1] for line in check_changelog.name_problems(folder)]
+        self.assertEqual(lines, ["+bad_word.added.md", "+word.better.md"])
 
     def test_fragments_of_the_repository(self) -> None:
-        found = [p for name in RELEASED for p in check_changelog.name_problems(layer(name).folder)]
-        self.assertEqual(found, [])
+        problems_found = [p for name in RELEASED for p in check_changelog.name_problems(layer(name).folder)]
+        self.assertEqual(problems_found, [])

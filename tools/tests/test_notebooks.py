@@ -15,8 +15,8 @@ class TestNotebooks(unittest.TestCase):
             source = (make_notebooks.EXAMPLES / f"{name}.py").read_text(encoding="utf-8")
             # The docstring is the text above, and what runs the program is another in a notebook.
             expected = [ast.dump(node) for node in ast.parse(source).body[1:-1]]
-            found = ast.parse("\n".join(make_notebooks.parts(source))).body
-            self.assertEqual([ast.dump(node) for node in found], expected, name)
+            tree = ast.parse("\n".join(make_notebooks.parts(source))).body
+            self.assertEqual([ast.dump(node) for node in tree], expected, name)
 
     def test_each_definition_is_a_cell(self) -> None:
         source = '"""About."""\n\nimport os\n\nX = 1\n\n\n# First.\n@staticmethod\ndef f():\n    pass\n\n\nY = 2\n'

@@ -238,9 +238,9 @@ class TestImportRules(FolderTestCase):
             self.write("test_a.py", "from theano_testing_workshop.fuzz import bump\n"),
             self.write("test_b.py", "def f():\n    import theano_scan\n\nfrom theano_testing.gaps import find_gaps\n"),
         ]
-        found = list(check_imports.unreachable(paths, layer("tensor")))
-        self.assertEqual([paths[0]], [path for path, _ in found])
-        self.assertIn("-> theano_scan, which is not installed where the tests of tensor run", found[0][1])
+        problems = list(check_imports.unreachable(paths, layer("tensor")))
+        self.assertEqual([paths[0]], [path for path, _ in problems])
+        self.assertIn("-> theano_scan, which is not installed where the tests of tensor run", problems[0][1])
 
     def test_star_import(self) -> None:
         self.assertEqual(["star import from theano_graph"], self.problems("from theano_graph import *"))
@@ -275,9 +275,9 @@ class TestChangelogRules(FolderTestCase):
             self.assertEqual([], self.problems(**{"+merge__added": "Merging keeps names.\n"}))
 
     def test_lost_fragments(self) -> None:
-        found = self.problems(**{"merge": "A.\n", "12__improved": "B.\n", "+empty__fixed": "\n"})
-        self.assertEqual(3, len(found))
-        self.assertIn("changelog: +empty.fixed.md would be lost", found)
+        problems_reported = self.problems(**{"merge": "A.\n", "12__improved": "B.\n", "+empty__fixed": "\n"})
+        self.assertEqual(3, len(problems_reported))
+        self.assertIn("changelog: +empty.fixed.md would be lost", problems_reported)
 
     def test_nothing_to_tell(self) -> None:
         self.assertEqual(["changelog: no section for 0.1.0 and no fragment to make one of"], self.problems())

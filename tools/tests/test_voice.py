@@ -22,9 +22,9 @@ def function(given, mend=1):
 
 class TestVoice(unittest.TestCase):
     def test_python(self) -> None:
-        found = [(line, rule, word) for line, rule, word in sorted(check_voice.hits_of_python(SOURCE))]
+        hits = [(line, rule, word) for line, rule, word in sorted(check_voice.hits_of_python(SOURCE))]
         self.assertEqual(
-            found,
+            hits,
             [
                 (2, "opening", "What"),
                 (2, "what", "What"),

@@ -242,36 +242,36 @@ def wanted(form: Form, arguments: list[Any]) -> Any:
     kind = arguments[0].dtype.kind
     exact = [x.astype(_WIDE.get(kind, x.dtype)) for x in arguments]
     with np.errstate(all="ignore"):
-        found = np.asarray(form.like(*exact))
-        if kind in "biu" and found.dtype.kind == "f":
-            found = np.asarray(form.like(*(x.astype("float64") for x in exact)))
-    return found
+        result = np.asarray(form.like(*exact))
+        if kind in "biu" and result.dtype.kind == "f":
+            result = np.asarray(form.like(*(x.astype("float64") for x in exact)))
+    return result
 
 
-def faults(form: Form, found: Any, arguments: list[Any]) -> Any:
-    """Return the places at which `found` is not what a form has to give."""
+def faults(form: Form, result: Any, arguments: list[Any]) -> Any:
+    """Return the places at which `result` is not what a form has to give."""
     with np.errstate(all="ignore"):
-        exact = wanted(form, arguments).astype(found.dtype)
-        if found.shape != exact.shape:
-            return np.arange(found.size)
-        if found.dtype.kind not in "fc":
-            wrong = found != exact
-        elif found.dtype.kind == "c":
+        exact = wanted(form, arguments).astype(result.dtype)
+        if result.shape != exact.shape:
+            return np.arange(result.size)
+        if result.dtype.kind not in "fc":
+            wrong = result != exact
+        elif result.dtype.kind == "c":
             # An error of one part is measured by the modulus.
             size = np.abs(exact.astype("complex128"))
-            wrong = _far(found.real, exact.real, form, size) | _far(found.imag, exact.imag, form, size)
+            wrong = _far(result.real, exact.real, form, size) | _far(result.imag, exact.imag, form, size)
             # What comes of a part that is NaN depends on the version of NumPy, as C does not say it.
             wrong &= ~np.logical_or.reduce([np.isnan(x) for x in arguments])
         else:
-            wrong = _far(found, exact, form, np.abs(exact.astype("float64")))
+            wrong = _far(result, exact, form, np.abs(exact.astype("float64")))
         if form.valid is not None:
             wrong &= form.valid(*arguments)
     return np.flatnonzero(wrong)
 
 
-def _far(found: Any, exact: Any, form: Form, size: Any) -> Any:
-    limits = np.finfo(found.dtype)
-    left, right = found.astype("float64"), exact.astype("float64")
+def _far(result: Any, exact: Any, form: Form, size: Any) -> Any:
+    limits = np.finfo(result.dtype)
+    left, right = result.astype("float64"), exact.astype("float64")
     near = np.abs(left - right) <= form.steps * float(limits.eps) * size + 8 * float(limits.tiny)
     same = (left == right) | (np.isnan(left) & np.isnan(right)) | (np.isfinite(left) & np.isfinite(right) & near)
     if not form.zeros:

@@ -60,7 +60,7 @@ def check_gradient(build: Callable[..., Tensor], *values: Any, eps: float = 1e-6
     cost = (output * weights).sum()
     gradients = T.grad(cost, inputs)
     value = function(inputs, cost, mode="FAST_COMPILE")
-    found = run(inputs, gradients, *arrays)
+    result = run(inputs, gradients, *arrays)
     for i, array in enumerate(arrays):
         expected = np.zeros_like(array)
         for index in np.ndindex(*array.shape):
@@ -70,4 +70,4 @@ def check_gradient(build: Callable[..., Tensor], *values: Any, eps: float = 1e-6
             above = value(*arrays[:i], up, *arrays[i + 1 :])
             below = value(*arrays[:i], down, *arrays[i + 1 :])
             expected[index] = (above - below) / (2 * eps)
-        np.testing.assert_allclose(found[i], expected, rtol=tol, atol=tol, err_msg=f"gradient of input {i}")
+        np.testing.assert_allclose(result[i], expected, rtol=tol, atol=tol, err_msg=f"gradient of input {i}")

@@ -45,9 +45,9 @@ class TestCheckAndRaise(unittest.TestCase):
         for mode in (FAST_RUN, FAST_COMPILE, Mode("py", None)):
             f: Any = function([self.x], self.checked(self.x.size < 3, self.x.sum() > 0) * 2, mode=mode)
             np.testing.assert_array_equal(f([1.0, 2.0]), [2.0, 4.0])
-            for given in ([1.0, 2.0, 3.0], [-1.0]):
+            for operands in ([1.0, 2.0, 3.0], [-1.0]):
                 with self.assertRaisesRegex(KeyError, "two at most"):
-                    f(given)
+                    f(operands)
 
     def test_assert_is_one_of_them(self) -> None:
         self.assertIsInstance(Assert(), CheckAndRaise)
@@ -61,8 +61,8 @@ class TestCheckAndRaise(unittest.TestCase):
         outputs = [checked.shape[0], grad((checked**2).sum(), self.x), T.Rop(checked * 3, self.x, v)]
         f: Any = function([self.x, v], outputs[0], on_unused_input="ignore")
         self.assertEqual(f([1.0, 2.0, 3.0], [0.0]), 3)
-        found = function([self.x, v], outputs[1:])([1.0, 2.0], [1.0, 0.0])
-        np.testing.assert_array_equal(found, [[2.0, 4.0], [3.0, 0.0]])
+        result = function([self.x, v], outputs[1:])([1.0, 2.0], [1.0, 0.0])
+        np.testing.assert_array_equal(result, [[2.0, 4.0], [3.0, 0.0]])
 
     def test_checks_that_hold_go_and_all_go_on_request(self) -> None:
         def left(output: Any, mode: Any = FAST_RUN) -> list[int]:

@@ -26,8 +26,8 @@ class TestSmallestDtypes(unittest.TestCase):
             (True, "bool"),
         ):
             with self.subTest(value):
-                made = T.constant(value)
-                self.assertEqual((made.dtype, made.ndim, made.data.item()), (dtype, 0, value))
+                result = T.constant(value)
+                self.assertEqual((result.dtype, result.ndim, result.data.item()), (dtype, 0, value))
         with self.assertRaisesRegex(OverflowError, "does not fit in 64 bits"):
             T.constant(2**64)
 

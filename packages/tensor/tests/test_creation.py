@@ -204,15 +204,15 @@ class TestRanges(unittest.TestCase):
         a, b, c = (T.scalar(name, dtype=kind) for name, kind in (("a", dtype), ("b", dtype), ("c", "int8")))
         numbers = T.arange(a, b, c)
         compiled: Any = function([a, b, c], [numbers, numbers.shape], mode="FAST_RUN")
-        found, shape = compiled(start, stop, step)
+        result, shape = compiled(start, stop, step)
         expected = np.arange(start, stop, step)
-        np.testing.assert_array_equal(found, expected)
+        np.testing.assert_array_equal(result, expected)
         self.assertEqual(shape.tolist(), [len(expected)])
-        self.assertEqual(found.dtype, dtype if dtype == "float64" else "int64")
+        self.assertEqual(result.dtype, dtype if dtype == "float64" else "int64")
 
     def test_dtypes(self) -> None:
         i, f = T.iscalar("i"), T.fscalar("f")
-        for made, dtype in (
+        for result, dtype in (
             (T.arange(5), "int64"),
             (T.arange(i), "int64"),
             (T.arange(f), "float32"),
@@ -221,7 +221,7 @@ class TestRanges(unittest.TestCase):
             (T.arange(T.scalar(dtype="uint64")), "uint64"),
             (T.arange(i, dtype="int8"), "int8"),
         ):
-            self.assertEqual(made.dtype, dtype)
+            self.assertEqual(result.dtype, dtype)
 
     def test_a_step_of_zero_is_refused(self) -> None:
         with self.assertRaisesRegex(ValueError, "steps of zero"):
@@ -244,9 +244,9 @@ class TestFoldingOfAlloc(unittest.TestCase):
         written = T.set_subtensor(T.zeros((4,))[1:], v)
         self.assertIn("Alloc", self.ops([v], written))
         np.testing.assert_array_equal(written.eval({v: VECTOR}), [0, 0, 1, 2])
-        made: Any = function([], T.ones((2,)))
-        made()[0] = 7
-        np.testing.assert_array_equal(made(), [1.0, 1.0])
+        result: Any = function([], T.ones((2,)))
+        result()[0] = 7
+        np.testing.assert_array_equal(result(), [1.0, 1.0])
 
     def test_what_is_only_read_is_a_constant(self) -> None:
         v = T.dvector("v")
@@ -311,13 +311,13 @@ class TestWrongArguments(unittest.TestCase):
 class TestShapesOfReshapes(unittest.TestCase):
     @settings(deadline=None, max_examples=examples(40))
     @given(st.permutations([2, 3, 4]), st.integers(0, 3), st.booleans())
-    def test_lengths_without_the_value(self, shape: list[int], rest: int, symbolic: bool) -> None:
-        wanted = [-1 if i == rest else n for i, n in enumerate(shape)]
+    def test_lengths_without_the_value(self, shape: list[int], others: int, symbolic: bool) -> None:
+        expected = [-1 if i == others else n for i, n in enumerate(shape)]
         x = T.dvector("x")
         lengths = T.lvector("lengths")
-        y = T.reshape(x, lengths, ndim=3) if symbolic else T.reshape(x, tuple(wanted))
+        y = T.reshape(x, lengths, ndim=3) if symbolic else T.reshape(x, tuple(expected))
         compiled: Any = function([x, lengths], y.shape, on_unused_input="ignore")
-        np.testing.assert_array_equal(compiled(np.zeros(24), np.asarray(wanted)), shape)
+        np.testing.assert_array_equal(compiled(np.zeros(24), np.asarray(expected)), shape)
 
     def test_reading_a_length_needs_no_elements(self) -> None:
         x, n = T.dmatrix("x"), T.lscalar("n")

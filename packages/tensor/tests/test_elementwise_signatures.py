@@ -13,14 +13,14 @@ from theano_tensor.elemwise import Elemwise
 
 class TestSignatures(unittest.TestCase):
     def test_operands_have_names(self) -> None:
-        wanted = {
+        expected = {
             "exp": "(x, /, *, name=None)",
             "maximum": "(x, y, /, *, name=None)",
             "add": "(*inputs, name=None)",
             "switch": "(condition, a, b, /, *, name=None)",
             "gammainc": "(k, x, /, *, name=None)",
         }
-        self.assertEqual({name: str(inspect.signature(getattr(T, name))) for name in wanted}, wanted)
+        self.assertEqual({name: str(inspect.signature(getattr(T, name))) for name in expected}, expected)
         self.assertIn("scalar_op", inspect.signature(Elemwise).parameters)
 
     def test_wrong_keywords_show_the_signature(self) -> None:
@@ -37,8 +37,8 @@ class TestSignatures(unittest.TestCase):
 
     def test_names_and_lists_are_keywords(self) -> None:
         self.assertEqual(T.exp(T.dvector(), name="e").name, "e")
-        found: Any = T.exp(T.dvector(), return_list=True)
-        self.assertEqual(len(found), 1)
+        result: Any = T.exp(T.dvector(), return_list=True)
+        self.assertEqual(len(result), 1)
 
     def test_own_nodes_take_own_keywords(self) -> None:
         class Marked(Elemwise):

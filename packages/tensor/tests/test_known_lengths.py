@@ -34,10 +34,10 @@ class TestKnownLengths(unittest.TestCase):
         lags = abs(x[:, None] - x[None, :])
         lags = tt.reshape(lags, tt.concatenate([lags.shape, [1]]), ndim=3)
         value, rate = np.arange(3.0), np.array([0.5, 2.0])
-        wanted = np.exp(-rate * abs(value[:, None] - value)[:, :, None]).sum(-1)
+        expected = np.exp(-rate * abs(value[:, None] - value)[:, :, None]).sum(-1)
         for mode in ("FAST_RUN", "FAST_COMPILE"):
-            found = function([x, rates], tt.sum(tt.exp(-rates * lags), axis=-1), mode=mode)(value, rate)
-            np.testing.assert_allclose(found, wanted)
+            result = function([x, rates], tt.sum(tt.exp(-rates * lags), axis=-1), mode=mode)(value, rate)
+            np.testing.assert_allclose(result, expected)
 
     def test_elements(self) -> None:
         x = tt.dmatrix("x")

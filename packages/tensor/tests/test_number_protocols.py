@@ -72,8 +72,15 @@ class TestAskedForANumber(unittest.TestCase):
 
     def test_arithmetic_with_numbers_of_numpy_stays_symbolic(self) -> None:
         s, i = tt.dscalar("s"), tt.iscalar("i")
-        made = [np.float64(2) * s, np.float32(2) + s, np.int64(2) * i, np.int8(3) // i, np.float64(2) ** s, [1, 2] * i]
-        for x in made:
+        result = [
+            np.float64(2) * s,
+            np.float32(2) + s,
+            np.int64(2) * i,
+            np.int8(3) // i,
+            np.float64(2) ** s,
+            [1, 2] * i,
+        ]
+        for x in result:
             self.assertIsInstance(x, tt.Tensor)
 
 
@@ -113,8 +120,8 @@ class TestTracing(unittest.TestCase):
 class TestRound(unittest.TestCase):
     def test_halves_go_to_the_even_number(self) -> None:
         x, k = tt.dvector("x"), tt.ivector("k")
-        given = np.array([-2.5, -1.5, 0.5, 1.5, 2.4])
-        np.testing.assert_array_equal(function([x], round(x))(given), np.round(given))
+        operand = np.array([-2.5, -1.5, 0.5, 1.5, 2.4])
+        np.testing.assert_array_equal(function([x], round(x))(operand), np.round(operand))
         np.testing.assert_array_equal(function([k], round(k))(np.array([3, -4], "int32")), [3, -4])
 
     def test_digits_are_refused_with_a_hint(self) -> None:

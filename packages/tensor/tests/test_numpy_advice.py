@@ -25,11 +25,11 @@ class TestSymbolicForms(unittest.TestCase):
     def compare(self, build: Callable[..., Any], *values: Any) -> None:
         """Compare what `build` makes of variables with what it makes of arrays."""
         inputs = [T.tensor(v.dtype.name, shape=(None,) * v.ndim) for v in values]
-        made, expected = build(*inputs), build(*values)
-        outputs, wanted = (list(x) if isinstance(x, (list, tuple)) else [x] for x in (made, expected))
+        result, expected = build(*inputs), build(*values)
+        outputs, reference = (list(x) if isinstance(x, (list, tuple)) else [x] for x in (result, expected))
         compiled: Any = function(inputs, outputs)
-        for found, value in zip(compiled(*values), wanted, strict=True):
-            np.testing.assert_allclose(found, value, atol=1e-10)
+        for item, value in zip(compiled(*values), reference, strict=True):
+            np.testing.assert_allclose(item, value, atol=1e-10)
 
     def test_linear_algebra(self) -> None:
         linalg = numpy.linalg
@@ -83,7 +83,7 @@ class TestRefusals(unittest.TestCase):
             "numpy.exp2": np.exp2,
             "scipy.special.exp2": special.exp2,
         }
-        self.assertEqual({name: full_name(found) for name, found in names.items()}, {name: name for name in names})
+        self.assertEqual({name: full_name(item) for name, item in names.items()}, {name: name for name in names})
 
     def test_error_names_the_function_and_what_is_here(self) -> None:
         x = T.dvector("x")

@@ -21,15 +21,15 @@ class TestFunctions(unittest.TestCase):
     def compare(self, build: Any, *values: Any) -> None:
         """Compare what `build` makes of variables with what it makes of arrays."""
         inputs = [T.tensor(v.dtype.name, shape=(None,) * v.ndim) for v in values]
-        made = build(*inputs)
-        outputs = list(made) if isinstance(made, (list, tuple)) else [made]
+        result = build(*inputs)
+        outputs = list(result) if isinstance(result, (list, tuple)) else [result]
         for output in outputs:
             self.assertIsInstance(output, Tensor)
         expected = build(*values)
-        wanted = list(expected) if isinstance(expected, (list, tuple)) else [expected]
+        reference = list(expected) if isinstance(expected, (list, tuple)) else [expected]
         compiled: Any = function(inputs, outputs, on_unused_input="ignore")
-        for found, value in zip(compiled(*values), wanted, strict=True):
-            np.testing.assert_allclose(found, value, atol=1e-12)
+        for item, value in zip(compiled(*values), reference, strict=True):
+            np.testing.assert_allclose(item, value, atol=1e-12)
 
     def test_functions(self) -> None:
         builds: tuple[Any, ...] = (
@@ -116,8 +116,8 @@ class TestFunctions(unittest.TestCase):
             self.assertEqual((wrapped.dtype, wrapped.shape), (np.dtype(object), (1,) * ndim))
             self.assertIs(wrapped.flat[0], x)
         self.assertEqual([v.flat[0] for v in numpy.atleast_1d(x, 3.0)], [x, 3.0])
-        for made, value in ((numpy.ones_like(x), 1), (numpy.zeros_like(x), 0), (numpy.full_like(x, 2), 2)):
-            self.assertEqual((made.dtype, made.shape, made[()]), (np.dtype(object), (), value))
+        for result, value in ((numpy.ones_like(x), 1), (numpy.zeros_like(x), 0), (numpy.full_like(x, 2), 2)):
+            self.assertEqual((result.dtype, result.shape, result[()]), (np.dtype(object), (), value))
         self.assertTrue(np.iterable(x))
         self.assertEqual((numpy.array_equal(x, x), numpy.array_equal(x, y)), (True, False))
         self.assertEqual(numpy.result_type(x, "float32"), np.dtype("float64"))
@@ -196,9 +196,9 @@ class TestOptingOut(unittest.TestCase):
     def test_the_other_operand_decides(self) -> None:
         x = T.dvector("x")
         other: Any = Opaque()
-        for found, name in ((x + other, "radd"), (T.dot(other, x), "dot"), (T.dot(x, other), "rdot")):
-            self.assertEqual(found[0], name)
-            self.assertIs(found[1], x)
+        for item, name in ((x + other, "radd"), (T.dot(other, x), "dot"), (T.dot(x, other), "rdot")):
+            self.assertEqual(item[0], name)
+            self.assertIs(item[1], x)
         untyped: Any = x
         with self.assertRaises(TypeError):
             untyped * other
@@ -221,8 +221,8 @@ class TestMethods(unittest.TestCase):
         )
         for name, args in names:
             with self.subTest(name):
-                found = getattr(x, name)(*args).eval({x: MATRIX})
-                np.testing.assert_allclose(found, getattr(MATRIX, name)(*args))
+                result = getattr(x, name)(*args).eval({x: MATRIX})
+                np.testing.assert_allclose(result, getattr(MATRIX, name)(*args))
         np.testing.assert_array_equal(x.sort(0).eval({x: MATRIX}), np.sort(MATRIX, 0))
         v = T.dvector("v")
         self.assertEqual(int(v.searchsorted(3).eval({v: np.arange(1.0, 6.0)})), 2)

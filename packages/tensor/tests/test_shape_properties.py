@@ -77,15 +77,15 @@ class TestAgainstNumpy(unittest.TestCase):
         try:
             output = own(inputs, *args) if name in OWN_NAMES else own(*inputs, *args)
             compiled: Any = function(inputs, [output, output.shape], mode="FAST_RUN", on_unused_input="ignore")
-            found, shape = compiled(*values)
+            result, shape = compiled(*values)
         except ERRORS:
             return
         if expected is None:
             # NumPy refuses a little that means something here; what is given back then has no elements to be wrong.
             self.assertIn(name, ("squeeze", "repeat"))
             return
-        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
-        self.assertEqual((found.shape, tuple(shape)), (np.shape(expected), np.shape(expected)))
+        np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-5)
+        self.assertEqual((result.shape, tuple(shape)), (np.shape(expected), np.shape(expected)))
 
     @settings(deadline=None, max_examples=examples(150))
     @given(arrays(), st.sampled_from(sorted(ONE_ARRAY)), st.booleans(), st.data())
@@ -103,8 +103,8 @@ class TestAgainstNumpy(unittest.TestCase):
 class TestPatterns(unittest.TestCase):
     def test_axes_in_any_form(self) -> None:
         x = T.dtensor3("x")
-        for made in (T.addbroadcast(x, 0, 2), T.addbroadcast(x, (0, -1)), T.addbroadcast(x, [0], 2)):
-            self.assertEqual(made.broadcastable, (True, False, True))
+        for result in (T.addbroadcast(x, 0, 2), T.addbroadcast(x, (0, -1)), T.addbroadcast(x, [0], 2)):
+            self.assertEqual(result.broadcastable, (True, False, True))
         row = T.drow("r")
         self.assertEqual(T.unbroadcast(row, 0).broadcastable, (False, False))
         self.assertIs(T.unbroadcast(row, -1), row)

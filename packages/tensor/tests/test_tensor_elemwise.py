@@ -209,11 +209,11 @@ class TestGradients(unittest.TestCase):
         """A loop that computes an input anew may round it otherwise, and it would equal neither of them."""
         x, y = T.dvectors("x", "y")
         values = np.array([1.0, 2.0, 3.0, np.nan, 1.0]), np.array([2.0, 2.0, 2.0, 1.0, np.nan])
-        for function, wanted in ((T.maximum, [0, 1, 1, 0, 0]), (T.minimum, [1, 1, 0, 0, 0])):
+        for function, expected in ((T.maximum, [0, 1, 1, 0, 0]), (T.minimum, [1, 1, 0, 0, 0])):
             by_x, by_y = T.grad(function(x, y).sum(), [x, y])
             self.assertEqual(by_x.owner.inputs[0].owner.inputs, [x, y])
-            found = run([x, y], [by_x, by_y], *values)
-            np.testing.assert_array_equal(found, [wanted, 1 - np.array(wanted)])
+            result = run([x, y], [by_x, by_y], *values)
+            np.testing.assert_array_equal(result, [expected, 1 - np.array(expected)])
 
     def test_a_fill_depends_on_its_value_only(self) -> None:
         x, v = T.dvector("x"), T.dscalar("v")

@@ -47,19 +47,19 @@ class TestDtypes(unittest.TestCase):
         except TypeError as error:
             self.assertIn("Hint", str(error))
             return
-        found = run([x, y], z, a, b)
+        result = run([x, y], z, a, b)
         with np.errstate(all="ignore"):
-            wanted = as_numpy(BINARY[name])(a, b)
+            expected = as_numpy(BINARY[name])(a, b)
         if name not in WIDER and first != "bool" and second != "bool":
-            self.assertEqual(found.dtype, wanted.dtype)
-        np.testing.assert_allclose(found, wanted, rtol=2e-3 if wanted.dtype == "float16" else 1e-5)
+            self.assertEqual(result.dtype, expected.dtype)
+        np.testing.assert_allclose(result, expected, rtol=2e-3 if expected.dtype == "float16" else 1e-5)
 
     @slow
     @settings(max_examples=examples(100), deadline=None)
     @given(st.sampled_from(sorted(tt.elemwise.inplace.__all__)), st.data())
     def test_every_function(self, name: str, data: Any) -> None:
         names = (name.removesuffix("_inplace"), name.replace("_inplace", "_"))
-        function = next(getattr(place, n) for place in (tt, tt.nnet) for n in names if hasattr(place, n))
+        function = next(getattr(position, n) for position in (tt, tt.nnet) for n in names if hasattr(position, n))
         op = function.scalar_op if hasattr(function, "scalar_op") else None
         if op is None:
             return
@@ -72,8 +72,8 @@ class TestDtypes(unittest.TestCase):
             self.assertIn("Hint", str(error))
             return
         values = [np.array([1, 0, 2]).astype(dtype) for dtype in dtypes]
-        found = run(inputs, output, *values, mode="FAST_RUN")
-        self.assertEqual((found.dtype.name, found.shape), (output.dtype, (3,)))
+        result = run(inputs, output, *values, mode="FAST_RUN")
+        self.assertEqual((result.dtype.name, result.shape), (output.dtype, (3,)))
 
     def test_what_is_no_tensor(self) -> None:
         some: list[Any] = [object(), "text", {"a": 1}, [object()]]
@@ -103,24 +103,24 @@ class TestShapes(unittest.TestCase):
     @given(
         st.lists(st.integers(0, 3), max_size=3), st.lists(st.integers(0, 3), max_size=3), st.booleans(), st.booleans()
     )
-    def test_broadcasting(self, first: list[int], second: list[int], known: bool, other_known: bool) -> None:
+    def test_broadcasting(self, first: list[int], second: list[int], reference: bool, other_known: bool) -> None:
         """A length of 1 broadcasts where it is declared only."""
-        x = tt.tensor("float64", shape=tuple(n if known else None for n in first))
+        x = tt.tensor("float64", shape=tuple(n if reference else None for n in first))
         y = tt.tensor("float64", shape=tuple(n if other_known else None for n in second))
         a, b = np.ones(first), np.full(second, 2.0)
         try:
-            wanted = a - b
+            expected = a - b
         except ValueError:
-            wanted = None
+            expected = None
         try:
-            found = run([x, y], x - y, a, b, mode="FAST_RUN")
+            result = run([x, y], x - y, a, b, mode="FAST_RUN")
         except ValueError as error:
             self.assertRegex(str(error), "mis-match|lengths of dimension")
             broadcasted = any(1 in (n, m) and n != m for n, m in zip(first[::-1], second[::-1], strict=False))
-            self.assertTrue(wanted is None or (broadcasted and not (known and other_known)))
+            self.assertTrue(expected is None or (broadcasted and not (reference and other_known)))
             return
-        assert wanted is not None, "what NumPy refuses is refused"
-        np.testing.assert_array_equal(found, wanted)
+        assert expected is not None, "what NumPy refuses is refused"
+        np.testing.assert_array_equal(result, expected)
 
 
 class TestClose(unittest.TestCase):
@@ -137,9 +137,9 @@ class TestClose(unittest.TestCase):
         x, y = tt.dvector("x"), tt.dvector("y")
         a, b = np.array([np.inf, np.inf, np.nan, 1.0]), np.array([np.inf, -np.inf, np.nan, 1.0 + 1e-9])
         for equal_nan in (False, True):
-            wanted = np.isclose(a, b, equal_nan=equal_nan)
-            np.testing.assert_array_equal(run([x, y], tt.isclose(x, y, equal_nan=equal_nan), a, b), wanted)
-            self.assertEqual(run([x, y], tt.allclose(x, y, equal_nan=equal_nan), a, b), wanted.all())
+            expected = np.isclose(a, b, equal_nan=equal_nan)
+            np.testing.assert_array_equal(run([x, y], tt.isclose(x, y, equal_nan=equal_nan), a, b), expected)
+            self.assertEqual(run([x, y], tt.allclose(x, y, equal_nan=equal_nan), a, b), expected.all())
 
 
 class TestDimShuffleArguments(unittest.TestCase):

@@ -26,24 +26,24 @@ class TestValues(unittest.TestCase):
         for dtype, tolerance in (("complex64", 1e-5), ("complex128", 1e-12)):
             z = tt.tensor(dtype, shape=(None, None))
             value = Z.astype(dtype)
-            found = run([z], tt.exp(z * z) / (z + 2) - tt.conj(z) ** 2, value)
-            self.assertEqual(found.dtype, dtype)
-            close(found, np.exp(value * value) / (value + 2) - np.conj(value) ** 2, tolerance)
+            result = run([z], tt.exp(z * z) / (z + 2) - tt.conj(z) ** 2, value)
+            self.assertEqual(result.dtype, dtype)
+            close(result, np.exp(value * value) / (value + 2) - np.conj(value) ** 2, tolerance)
 
     def test_parts(self) -> None:
         z = tt.zmatrix("z")
         parts = run([z], [z.real, z.imag, abs(z), tt.angle(z), tt.sgn(z)], Z)
-        for found, wanted in zip(parts, [Z.real, Z.imag, abs(Z), np.angle(Z), Z / abs(Z)], strict=True):
-            close(found, wanted)
+        for item, expected in zip(parts, [Z.real, Z.imag, abs(Z), np.angle(Z), Z / abs(Z)], strict=True):
+            close(item, expected)
 
     def test_made_of_parts(self) -> None:
-        for dtype, made in (("float16", "complex64"), ("float32", "complex64"), ("float64", "complex128")):
+        for dtype, outcome in (("float16", "complex64"), ("float32", "complex64"), ("float64", "complex128")):
             x, y = tt.tensor(dtype, shape=(None,)), tt.tensor(dtype, shape=(None,))
-            self.assertEqual(tt.complex(x, y).dtype, made)
+            self.assertEqual(tt.complex(x, y).dtype, outcome)
         x, y = tt.dvector("x"), tt.dvector("y")
-        found = run([x, y], [tt.complex(x, y), tt.complex_from_polar(x, y)], Z.real[0], Z.imag[0])
-        close(found[0], Z[0])
-        close(found[1], Z.real[0] * np.exp(1j * Z.imag[0]))
+        result = run([x, y], [tt.complex(x, y), tt.complex_from_polar(x, y)], Z.real[0], Z.imag[0])
+        close(result[0], Z[0])
+        close(result[1], Z.real[0] * np.exp(1j * Z.imag[0]))
 
     def test_whole_powers_are_exact(self) -> None:
         z = tt.zvector("z")
@@ -60,9 +60,9 @@ class TestValues(unittest.TestCase):
             z.norm(2),
             tt.var(z, corrected=True),
         ]
-        wanted = [Z.sum(0), Z.prod(1), Z.mean(), Z.var(), Z.std(0), np.sqrt((abs(Z) ** 2).sum()), Z.var()]
-        for found, value in zip(run([z], outputs, Z), wanted, strict=True):
-            close(found, value)
+        expected = [Z.sum(0), Z.prod(1), Z.mean(), Z.var(), Z.std(0), np.sqrt((abs(Z) ** 2).sum()), Z.var()]
+        for item, value in zip(run([z], outputs, Z), expected, strict=True):
+            close(item, value)
 
     def test_dtype_of_the_mean(self) -> None:
         self.assertEqual(tt.mean(tt.cvector("z")).dtype, "complex64")
@@ -94,7 +94,7 @@ class TestGradient(unittest.TestCase):
     def check(self, cost: Callable[..., Any], value: Any) -> None:
         z = tt.zmatrix("z")
         output = cost(z)
-        found = run([z], tt.grad(output, z), value)
+        result = run([z], tt.grad(output, z), value)
         compiled: Any = function([z], output, mode="FAST_COMPILE")
         step = 1e-6
         for index in np.ndindex(*value.shape):
@@ -103,7 +103,7 @@ class TestGradient(unittest.TestCase):
                 change = np.zeros_like(value)
                 change[index] = step * direction
                 parts.append((compiled(value + change) - compiled(value - change)) / (2 * step))
-            close(found[index], parts[0] + 1j * parts[1], 1e-6)
+            close(result[index], parts[0] + 1j * parts[1], 1e-6)
 
     def test_of_real_costs(self) -> None:
         costs: list[Callable[..., Any]] = [
@@ -134,9 +134,9 @@ class TestHalf(unittest.TestCase):
     def test_expression_is_rounded_after_each_step(self) -> None:
         x = tt.tensor("float16", shape=(None,))
         value = np.linspace(-3, 3, 41).astype("float16")
-        found = run([x], tt.exp(x) * x - tt.tanh(x) / 3, value)
-        self.assertEqual(found.dtype, "float16")
-        np.testing.assert_allclose(found, np.exp(value) * value - np.tanh(value) / np.float16(3), rtol=4e-3, atol=4e-3)
+        result = run([x], tt.exp(x) * x - tt.tanh(x) / 3, value)
+        self.assertEqual(result.dtype, "float16")
+        np.testing.assert_allclose(result, np.exp(value) * value - np.tanh(value) / np.float16(3), rtol=4e-3, atol=4e-3)
 
     def test_reductions(self) -> None:
         x = tt.tensor("float16", shape=(None, None))
@@ -151,7 +151,7 @@ class TestHalf(unittest.TestCase):
             x.prod(axis=1),
             (x * x).max(axis=0),
         ]
-        wanted = [
+        expected = [
             wide.sum(0),
             wide.max(1),
             wide.min(),
@@ -160,8 +160,8 @@ class TestHalf(unittest.TestCase):
             wide.prod(1),
             (value * value).max(0),
         ]
-        for found, value_of in zip(run([x], outputs, value), wanted, strict=True):
-            np.testing.assert_allclose(found.astype("float64"), value_of.astype("float64"), rtol=2e-3, atol=1e-3)
+        for item, value_of in zip(run([x], outputs, value), expected, strict=True):
+            np.testing.assert_allclose(item.astype("float64"), value_of.astype("float64"), rtol=2e-3, atol=1e-3)
 
     def test_sum_does_not_stick(self) -> None:
         x = tt.tensor("float16", shape=(None,))

@@ -54,9 +54,9 @@ class TestUserOps(unittest.TestCase):
         np.testing.assert_allclose(run([x], bump(x) + 1, X), X * np.exp(-(X**2)) + 1)
         for dtype in ("float32", "int8"):
             y = tt.tensor(dtype, shape=(None, None))
-            given = (X * 2).astype(dtype)
-            wide = given.astype("float64")
-            result = run([y], bump(y), given)
+            operands = (X * 2).astype(dtype)
+            wide = operands.astype("float64")
+            result = run([y], bump(y), operands)
             self.assertEqual(result.dtype, "float32")
             np.testing.assert_allclose(result, wide * np.exp(-(wide**2)), rtol=1e-5)
 
@@ -68,8 +68,8 @@ class TestUserOps(unittest.TestCase):
 
     def test_gradient(self) -> None:
         x = tt.dmatrix("x")
-        found = run([x], tt.grad(bump(x).sum(), x), X)
-        np.testing.assert_allclose(found, np.exp(-(X**2)) * (1 - 2 * X**2), rtol=1e-7)
+        result = run([x], tt.grad(bump(x).sum(), x), X)
+        np.testing.assert_allclose(result, np.exp(-(X**2)) * (1 - 2 * X**2), rtol=1e-7)
         tangent = tt.dmatrix("t")
         moved = run([x, tangent], tt.Rop(bump(x), x, tangent), X, X)
         np.testing.assert_allclose(moved, X * np.exp(-(X**2)) * (1 - 2 * X**2), rtol=1e-7)
@@ -78,8 +78,8 @@ class TestUserOps(unittest.TestCase):
         x, v = tt.dmatrix("x"), tt.dvector("v")
         op = Elemwise(Midpoint())
         np.testing.assert_allclose(run([x, v], op(x, v) * 2, X, X[0]), X + X[0])
-        found = run([x, v], tt.grad(op(x, v).sum(), [x, v]), X, X[0])
-        np.testing.assert_allclose(found[1], [1.5] * 4)
+        result = run([x, v], tt.grad(op(x, v).sum(), [x, v]), X, X[0])
+        np.testing.assert_allclose(result[1], [1.5] * 4)
 
     def test_no_gradient(self) -> None:
         class Plain(UnaryScalarOp):
@@ -101,9 +101,9 @@ class TestUserOps(unittest.TestCase):
         x, y = tt.dvector("x"), tt.fvector("y")
         total, difference = op(x, y, return_list=True)
         self.assertEqual((total.dtype, difference.dtype), ("float64", "float32"))
-        found = run([x, y], [total, difference * 2], X[0], X[1].astype("float32"))
-        np.testing.assert_allclose(found[0], X[0] + X[1], rtol=1e-6)
-        np.testing.assert_allclose(found[1], 2 * (X[0] - X[1]), rtol=1e-5)
+        result = run([x, y], [total, difference * 2], X[0], X[1].astype("float32"))
+        np.testing.assert_allclose(result[0], X[0] + X[1], rtol=1e-6)
+        np.testing.assert_allclose(result[1], 2 * (X[0] - X[1]), rtol=1e-5)
 
 
 class TestInplace(unittest.TestCase):
@@ -145,12 +145,15 @@ class TestInplace(unittest.TestCase):
         np.testing.assert_array_equal(compiled(np.array([3.0, 4.0])), [12.0, 20.0])
 
     def test_shared_values_are_overwritten_where_the_program_does_it(self) -> None:
-        for result, wanted in ((inplace.neg_inplace, [-3.0, -4.0]), (lambda s: inplace.sqr_inplace(s) + s, [3.0, 4.0])):
+        for result, expected in (
+            (inplace.neg_inplace, [-3.0, -4.0]),
+            (lambda s: inplace.sqr_inplace(s) + s, [3.0, 4.0]),
+        ):
             state = shared(np.array([3.0, 4.0]))
             compiled = function([], result(state), accept_inplace=True)
-            found = compiled()
-            np.testing.assert_array_equal(found, [-3.0, -4.0] if wanted[0] < 0 else [12.0, 20.0])
-            np.testing.assert_array_equal(state.get_value(), wanted)
+            outcome = compiled()
+            np.testing.assert_array_equal(outcome, [-3.0, -4.0] if expected[0] < 0 else [12.0, 20.0])
+            np.testing.assert_array_equal(state.get_value(), expected)
 
     def test_accepting_gives_shared_values_up(self) -> None:
         state, other = shared(np.array([3.0, 4.0])), shared(np.array([1.0, 2.0]))
@@ -226,7 +229,7 @@ class TestCodeWithSeveralResults(unittest.TestCase):
                 return f"{outputs[0]} = floor({inputs[0]}); {outputs[1]} = {inputs[0]} - {outputs[0]};"
 
         x = tt.dmatrix("x")
-        whole, fraction = Elemwise(Parts(scalar.transfer_type(0, 0)))(x, return_list=True)
-        found = run([x], [whole, fraction + whole], X)
-        np.testing.assert_array_equal(found[0], np.floor(X))
-        np.testing.assert_allclose(found[1], X)
+        full, fraction = Elemwise(Parts(scalar.transfer_type(0, 0)))(x, return_list=True)
+        result = run([x], [full, fraction + full], X)
+        np.testing.assert_array_equal(result[0], np.floor(X))
+        np.testing.assert_allclose(result[1], X)

@@ -18,8 +18,8 @@ DTYPES = ("float64", "float32", "int8", "int32", "int64", "uint16", "uint8", "bo
 
 
 def expected(reference: Any, x: Any, axes: tuple[int, ...]) -> Any:
-    kept = [i for i in range(x.ndim) if i not in axes]
-    return reference(x.transpose([*kept, *axes]).reshape([*(x.shape[i] for i in kept), -1]), axis=-1)
+    references = [i for i in range(x.ndim) if i not in axes]
+    return reference(x.transpose([*references, *axes]).reshape([*(x.shape[i] for i in references), -1]), axis=-1)
 
 
 def compiled(op: Any, dtype: str, ndim: int, axis: Any) -> Any:
@@ -45,12 +45,12 @@ class TestPositions(unittest.TestCase):
     def test_the_first_nan_wins(self) -> None:
         for dtype, length, (op, reference) in itertools.product(("float64", "float32"), (3, 70, 5000), OPS):
             f, g = compiled(op, dtype, 1, None), compiled(op, dtype, 2, 0)
-            for place in {0, 1, length // 2, length - 1}:
+            for position in {0, 1, length // 2, length - 1}:
                 x = self.rng.normal(size=length).astype(dtype)
-                x[place:] = np.where(self.rng.random(length - place) < 0.5, np.nan, x[place:])
-                x[place] = np.nan
+                x[position:] = np.where(self.rng.random(length - position) < 0.5, np.nan, x[position:])
+                x[position] = np.nan
                 matrix = np.stack([x] * 9, axis=1)
-                with self.subTest(op=op.__name__, dtype=dtype, length=length, place=place):
+                with self.subTest(op=op.__name__, dtype=dtype, length=length, place=position):
                     self.assertEqual(f(x), reference(x))
                     np.testing.assert_array_equal(g(matrix), reference(matrix, axis=0))
 

@@ -53,8 +53,8 @@ class TestValues(unittest.TestCase):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             for axis in (0, 1, None):
-                (found,) = run([x], [T.sum(x, axis=axis)], values, mode="FAST_RUN")
-                self.assertTrue(np.isinf(found).all())
+                (result,) = run([x], [T.sum(x, axis=axis)], values, mode="FAST_RUN")
+                self.assertTrue(np.isinf(result).all())
 
     @settings(max_examples=examples(30), deadline=None)
     @given(st.lists(st.integers(0, 3), min_size=1, max_size=3), st.data())

@@ -46,11 +46,11 @@ class TestReductions(unittest.TestCase):
         value = A.astype("int32")
         for op, ufunc in pairs:
             outputs = [CAReduce(op, axis)(x) for axis in (None, 0, -1, [0, 2])]
-            wanted = [ufunc.reduce(value, axis=axis) for axis in ((0, 1, 2), 0, -1, (0, 2))]
-            for found, expected in zip(run([x], outputs, value), wanted, strict=True):
+            reference = [ufunc.reduce(value, axis=axis) for axis in ((0, 1, 2), 0, -1, (0, 2))]
+            for item, expected in zip(run([x], outputs, value), reference, strict=True):
                 with self.subTest(op=str(op)):
-                    self.assertEqual(found.dtype, "int32")
-                    np.testing.assert_array_equal(found, expected)
+                    self.assertEqual(item.dtype, "int32")
+                    np.testing.assert_array_equal(item, expected)
 
     def test_empty(self) -> None:
         x = tt.imatrix("x")
@@ -120,14 +120,14 @@ class TestProducts(unittest.TestCase):
 
     def test_gradient_without_zeros(self) -> None:
         x = tt.dvector("x")
-        found = run([x], tt.grad(ProdWithoutZeros()(x), x), np.array([2.0, 0.0, 3.0]))
-        np.testing.assert_array_equal(found, [3.0, 0.0, 2.0])
+        result = run([x], tt.grad(ProdWithoutZeros()(x), x), np.array([2.0, 0.0, 3.0]))
+        np.testing.assert_array_equal(result, [3.0, 0.0, 2.0])
 
     def test_gradient_with_zeros(self) -> None:
         x = tt.dmatrix("x")
         value = np.array([[2.0, 3.0, 4.0], [0.0, 3.0, 4.0], [0.0, 0.0, 4.0]])
-        wanted = [[12.0, 8.0, 6.0], [12.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
-        np.testing.assert_array_equal(run([x], tt.grad(x.prod(axis=1).sum(), x), value), wanted)
+        expected = [[12.0, 8.0, 6.0], [12.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
+        np.testing.assert_array_equal(run([x], tt.grad(x.prod(axis=1).sum(), x), value), expected)
         t = tt.dmatrix("t")
         moved = run([x, t], tt.Rop(x.prod(axis=1), x, t), value, np.ones((3, 3)))
         np.testing.assert_array_equal(moved, [26.0, 12.0, 0.0])
@@ -150,13 +150,13 @@ class TestProducts(unittest.TestCase):
         np.testing.assert_array_equal(run([y], gradient, np.array([3.0, 7.0])), [7.0, 3.0])
 
     def test_other_dtypes_of_results(self) -> None:
-        for own, wanted in (("float32", "float64"), ("float64", "float32"), ("int32", "float32")):
+        for own, expected in (("float32", "float64"), ("float64", "float32"), ("int32", "float32")):
             x = tt.tensor(own, shape=(None, None))
             for reduce in (tt.sum, tt.prod, tt.mean):
-                y = reduce(x, axis=0, dtype=wanted)
+                y = reduce(x, axis=0, dtype=expected)
                 gradient = tt.grad(y.sum(), x)
-                with self.subTest(own=own, wanted=wanted, op=reduce.__name__):
-                    self.assertEqual(y.dtype, wanted)
+                with self.subTest(own=own, wanted=expected, op=reduce.__name__):
+                    self.assertEqual(y.dtype, expected)
                     self.assertIn(gradient.dtype, (own, "float32", "float64"))
                     self.assertTrue(np.isfinite(run([x], gradient, (A[0] + 9).astype(own))).all())
 
@@ -172,8 +172,8 @@ class TestRules(unittest.TestCase):
 
     def test_supremum_inside_a_fused_kernel(self) -> None:
         x = tt.dmatrix("x")
-        found = run([x], Supremum(1)(x * 2), np.zeros((2, 0)))
-        np.testing.assert_array_equal(found, [-np.inf, -np.inf])
+        result = run([x], Supremum(1)(x * 2), np.zeros((2, 0)))
+        np.testing.assert_array_equal(result, [-np.inf, -np.inf])
 
 
 AXIS = st.one_of(
@@ -200,8 +200,8 @@ class TestBadInput(unittest.TestCase):
         if name == "argmin":
             self.assertEqual(y.ndim, run([x], y, value, mode="FAST_COMPILE").ndim)
             return
-        wanted = tuple(axis) if isinstance(axis, (list, dict)) else axis
-        reference = getattr(np, name)(value, axis=wanted, keepdims=keepdims)
+        expected = tuple(axis) if isinstance(axis, (list, dict)) else axis
+        reference = getattr(np, name)(value, axis=expected, keepdims=keepdims)
         np.testing.assert_allclose(run([x], y, value, mode="FAST_COMPILE"), reference)
 
     @settings(max_examples=examples(60), deadline=None)

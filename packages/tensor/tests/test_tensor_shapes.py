@@ -292,8 +292,8 @@ class TestIndexing(unittest.TestCase):
     @given(st.integers(0, 4), SLICES)
     def test_slices_of_known_and_unknown_lengths(self, n: int, part: slice) -> None:
         a = np.arange(float(n))
-        known = T.tensor(shape=(n,))[part]
-        self.assertEqual(known.static_shape, a[part].shape)
+        reference = T.tensor(shape=(n,))[part]
+        self.assertEqual(reference.static_shape, a[part].shape)
         x, length = T.dvector("x"), T.lscalar("n")
         y = x[part]
         np.testing.assert_array_equal(run([x], y, a, mode="FAST_COMPILE"), a[part])

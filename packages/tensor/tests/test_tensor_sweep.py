@@ -35,16 +35,16 @@ def tensor(dtype: str, ndim: int = 1) -> Any:
     return T.TensorType(dtype, (None,) * ndim)("x")
 
 
-def close(found: Any, wanted: Any, dtype: str) -> None:
+def close(result: Any, expected: Any, dtype: str) -> None:
     """Compare with what is computed in float64; a dtype's rounding is permitted, and its overflow."""
     with np.errstate(all="ignore"):
-        exact = np.asarray(wanted).astype(found.dtype)
-    if found.dtype.kind not in "fc":
-        np.testing.assert_array_equal(found, exact)
+        exact = np.asarray(expected).astype(result.dtype)
+    if result.dtype.kind not in "fc":
+        np.testing.assert_array_equal(result, exact)
         return
-    step = float(np.finfo(found.dtype if np.dtype(dtype).kind not in "fc" else dtype).eps)
-    wide = "complex128" if found.dtype.kind == "c" else "float64"
-    np.testing.assert_allclose(found.astype(wide), exact.astype(wide), rtol=max(64 * step, 4e-12), atol=8 * step)
+    step = float(np.finfo(result.dtype if np.dtype(dtype).kind not in "fc" else dtype).eps)
+    wide = "complex128" if result.dtype.kind == "c" else "float64"
+    np.testing.assert_allclose(result.astype(wide), exact.astype(wide), rtol=max(64 * step, 4e-12), atol=8 * step)
 
 
 def _norm(x: Any, axis: Any) -> Any:
@@ -83,11 +83,11 @@ class TestReductions(unittest.TestCase):
         x = tensor(dtype, values.ndim)
         results = function([x], [REDUCTIONS[name][0](x, axis=axis) for name in names], mode=mode)(values)
         wide = values if values.dtype.kind in "iub" else values.astype("complex128" if dtype in COMPLEX else "float64")
-        for name, found in zip(names, results, strict=True):
+        for name, item in zip(names, results, strict=True):
             about = {"name": name, "dtype": dtype, "shape": values.shape, "axis": axis, "mode": mode}
             with self.subTest(**about), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                close(np.asarray(found), REDUCTIONS[name][1](wide, axis=axis), dtype)
+                close(np.asarray(item), REDUCTIONS[name][1](wide, axis=axis), dtype)
 
     def test_nothing_is_missing(self) -> None:
         names = {name for name in reduce.__all__ if name.islower()} | {"cumsum", "cumprod"}
@@ -125,15 +125,15 @@ class TestReductions(unittest.TestCase):
                 for name in ("sum", "prod", "max", "min", "argmax", "argmin", "cumsum", "cumprod"):
                     wide = values.astype("uint64" if dtype.startswith("u") else "int64")
                     with self.subTest(name=name, dtype=dtype, mode=mode):
-                        found = np.asarray(function([x], getattr(T, name)(x), mode=mode)(values))
-                        np.testing.assert_array_equal(found, getattr(np, name)(wide).astype(found.dtype))
+                        result = np.asarray(function([x], getattr(T, name)(x), mode=mode)(values))
+                        np.testing.assert_array_equal(result, getattr(np, name)(wide).astype(result.dtype))
 
     def test_means_of_many_half_numbers_have_a_value(self) -> None:
         x = tensor("float16")
         for name in ("mean", "var", "std"):
-            found = function([x], getattr(T, name)(x))((np.arange(70_000) % 2).astype("float16"))
+            result = function([x], getattr(T, name)(x))((np.arange(70_000) % 2).astype("float16"))
             with self.subTest(name=name):
-                self.assertAlmostEqual(float(found), 0.25 if name == "var" else 0.5, places=3)
+                self.assertAlmostEqual(float(result), 0.25 if name == "var" else 0.5, places=3)
 
     def test_totals_of_narrow_floats_go_on(self) -> None:
         for mode in ("FAST_RUN", "FAST_COMPILE"):
@@ -141,9 +141,9 @@ class TestReductions(unittest.TestCase):
                 x = tensor(dtype, 2)
                 column = np.array([first, add, add, add, add, add, add], dtype)
                 for values, axis in ((column[:, None] * np.ones(3, dtype), 0), (column[None], 1), (column[:, None], 0)):
-                    found = function([x], T.cumsum(x, axis), mode=mode)(values)
+                    result = function([x], T.cumsum(x, axis), mode=mode)(values)
                     with self.subTest(dtype=dtype, mode=mode, shape=values.shape):
-                        self.assertEqual(np.take(found, -1, axis).real.flat[0], first + 6)
+                        self.assertEqual(np.take(result, -1, axis).real.flat[0], first + 6)
 
 
 class TestElementwise(unittest.TestCase):
@@ -153,10 +153,10 @@ class TestElementwise(unittest.TestCase):
         variables = [tensor(dtype.name) for _ in arguments]
         outputs = [make(*variables) for make, _ in taken.values()]
         results = function(variables, outputs, mode=mode, on_unused_input="ignore")(*arguments)
-        for (name, (_, form)), found in zip(taken.items(), results, strict=True):
-            wrong = faults(form, np.asarray(found), arguments)[:5]
-            told = [(*(x[i] for x in arguments), found[i]) for i in wrong]
-            self.assertEqual(told, [], f"{name} of {dtype} in {mode}: arguments and what came out")
+        for (name, (_, form)), item in zip(taken.items(), results, strict=True):
+            wrong = faults(form, np.asarray(item), arguments)[:5]
+            messages = [(*(x[i] for x in arguments), item[i]) for i in wrong]
+            self.assertEqual(messages, [], f"{name} of {dtype} in {mode}: arguments and what came out")
 
     def test_nothing_is_missing(self) -> None:
         ops = {name for name in dir(T) if isinstance(getattr(T, name), T.Elemwise)}
@@ -191,12 +191,12 @@ class TestElementwise(unittest.TestCase):
         for mode in MODES:
             outputs = [*T.divmod(x, y), T.mod_check(x, y), T.int_or_true_div(x, y), T.isclose(x, y)]
             outputs += [T.complex(x, y), T.complex_from_polar(x, y)]
-            found = function([x, y], outputs, mode=mode)(left, right)
+            result = function([x, y], outputs, mode=mode)(left, right)
             with np.errstate(all="ignore"):
-                wanted = [*np.divmod(left, right), np.mod(left, right), left / right, np.isclose(left, right)]
+                expected = [*np.divmod(left, right), np.mod(left, right), left / right, np.isclose(left, right)]
                 pair = np.empty(len(left), "complex128")
                 pair.real, pair.imag = left, right
                 polar = np.empty(len(left), "complex128")
                 polar.real, polar.imag = left * np.cos(right), left * np.sin(right)
-            for one, other in zip(found, [*wanted, pair, polar], strict=True):
+            for one, other in zip(result, [*expected, pair, polar], strict=True):
                 np.testing.assert_allclose(one, other, rtol=1e-12)

@@ -31,9 +31,9 @@ class TestDigests(unittest.TestCase):
 
 
 class TestShapes(unittest.TestCase):
-    def shapes(self, inputs: list[Any], outputs: list[Any], given: dict[Any, Any]) -> list[tuple[int, ...]]:
+    def shapes(self, inputs: list[Any], outputs: list[Any], argument: dict[Any, Any]) -> list[tuple[int, ...]]:
         """Return the shapes of `outputs`."""
-        table = shape_of_variables(FunctionGraph(inputs, outputs, clone=False), given)
+        table = shape_of_variables(FunctionGraph(inputs, outputs, clone=False), argument)
         return [tuple(int(n) for n in table[v]) for v in (*inputs, *outputs)]
 
     def test_manual(self) -> None:
@@ -49,8 +49,8 @@ class TestShapes(unittest.TestCase):
     def test_nothing_is_computed_but_shapes(self) -> None:
         x, w = T.dmatrices("x", "w")
         y = T.concatenate([T.tanh(T.dot(x, w)), x], axis=1).sum(0, keepdims=True).repeat(3, 0).T
-        found = self.shapes([x, w], [y], {x: (10**6, 20), w: (20, 30)})
-        self.assertEqual(found, [(10**6, 20), (20, 30), (50, 3)])
+        result = self.shapes([x, w], [y], {x: (10**6, 20), w: (20, 30)})
+        self.assertEqual(result, [(10**6, 20), (20, 30), (50, 3)])
 
     def test_missing_and_wrong_shapes(self) -> None:
         x, s = T.dmatrix("x"), T.dscalar("s")

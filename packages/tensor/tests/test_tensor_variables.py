@@ -21,8 +21,8 @@ class TestConstructors(unittest.TestCase):
         letters = {"b": "int8", "w": "int16", "i": "int32", "l": "int64", "f": "float32", "d": "float64"}
         for letter, dtype in {**letters, "c": "complex64", "z": "complex128"}.items():
             for kind, pattern in (("scalar", ()), ("vector", (False,)), ("row", (True, False)), ("col", (False, True))):
-                made = getattr(T, letter + kind)("v")
-                self.assertEqual((made.dtype, made.broadcastable, made.name), (dtype, pattern, "v"))
+                result = getattr(T, letter + kind)("v")
+                self.assertEqual((result.dtype, result.broadcastable, result.name), (dtype, pattern, "v"))
             for n in (3, 4, 5, 6, 7):
                 self.assertEqual(getattr(T, f"{letter}tensor{n}")().ndim, n)
 

@@ -17,31 +17,31 @@ from theano.typed_list import GetItem, TypedListType
 
 class TestRawRandom(unittest.TestCase):
     def test_everything_comes_with_the_modules(self) -> None:
-        found: dict[str, Any] = {}
-        exec("from theano.tensor.raw_random import *", found)
-        self.assertIs(found["theano"], theano)
-        self.assertIs(found["tensor"], T)
-        self.assertIs(found["uniform"], raw_random.uniform)
+        result: dict[str, Any] = {}
+        exec("from theano.tensor.raw_random import *", result)
+        self.assertIs(result["theano"], theano)
+        self.assertIs(result["tensor"], T)
+        self.assertIs(result["uniform"], raw_random.uniform)
 
     def test_choice_without_probabilities(self) -> None:
         state = raw_random.random_state_type()
-        wanted = np.random.RandomState(3).choice(10, (4, 2))
+        expected = np.random.RandomState(3).choice(10, (4, 2))
         p = T.dvector()
         without: list[Any] = [None, [], 0, np.zeros(0)]
         for chances in without:
             _, draw = raw_random.choice(state, (4, 2), 10, True, chances)
-            np.testing.assert_array_equal(theano.function([state], draw)(np.random.RandomState(3)), wanted)
+            np.testing.assert_array_equal(theano.function([state], draw)(np.random.RandomState(3)), expected)
         _, draw = raw_random.choice(state, (4, 2), 10, True, p)
-        np.testing.assert_array_equal(theano.function([state, p], draw)(np.random.RandomState(3), []), wanted)
+        np.testing.assert_array_equal(theano.function([state, p], draw)(np.random.RandomState(3), []), expected)
 
     def test_a_length_of_one_is_certain(self) -> None:
         state, chances = raw_random.random_state_type(), T.dtensor3()
         _, draw = raw_random.multinomial(state, n=9, pvals=chances, size=(10, 1, -1))
         self.assertEqual(draw.broadcastable, (False, True, False, False))
         run = theano.function([state, chances], draw)
-        found = run(np.random.RandomState(1), [[[0.1, 0.9], [0.2, 0.8], [0.3, 0.7]]])
-        self.assertEqual(found.shape, (10, 1, 3, 2))
-        self.assertTrue((found.sum(3) == 9).all())
+        result = run(np.random.RandomState(1), [[[0.1, 0.9], [0.2, 0.8], [0.3, 0.7]]])
+        self.assertEqual(result.shape, (10, 1, 3, 2))
+        self.assertTrue((result.sum(3) == 9).all())
         with self.assertRaises(ValueError):
             run(np.random.RandomState(1), np.full((2, 3, 2), 0.5))
 
@@ -58,18 +58,18 @@ class TestRawRandom(unittest.TestCase):
 
 class TestChoiceFromUniform(unittest.TestCase):
     def test_categories_are_integers(self) -> None:
-        for dtype, wanted in (("auto", "int64"), ("int32", "int32")):
+        for dtype, expected in (("auto", "int64"), ("int32", "int32")):
             picks = ChoiceFromUniform(odtype=dtype)(
                 np.array([[0.25, 0.25, 0.5]], "float32"), np.array([0.1, 0.5], "float32"), 2
             )
-            self.assertEqual(picks.dtype, wanted)
+            self.assertEqual(picks.dtype, expected)
             np.testing.assert_array_equal(picks.eval(), [[0, 2]])
 
 
 class TestListsBySlices(unittest.TestCase):
     def test_a_symbolic_slice(self) -> None:
         x, part = TypedListType(T.dvector)(), SliceType()()
-        found = GetItem()(x, part)
-        self.assertEqual(found.type, x.type)
-        run = theano.function([x, part], found)
+        result = GetItem()(x, part)
+        self.assertEqual(result.type, x.type)
+        run = theano.function([x, part], result)
         self.assertEqual([list(v) for v in run([[1.0], [2.0], [3.0]], slice(0, None, 2))], [[1.0], [3.0]])

@@ -106,9 +106,9 @@ class TestArchives(unittest.TestCase):
         return file
 
     def without_array(self) -> io.BytesIO:
-        file, whole = io.BytesIO(), zipfile.ZipFile(stored(np.ones(2)))
+        file, full = io.BytesIO(), zipfile.ZipFile(stored(np.ones(2)))
         with zipfile.ZipFile(file, "w") as archive:
-            archive.writestr("pkl", whole.read("pkl"))
+            archive.writestr("pkl", full.read("pkl"))
         return file
 
 
@@ -142,13 +142,13 @@ class TestPicklers(unittest.TestCase):
         file = io.BytesIO()
         StripPickler(file, protocol=-1, extra_tag_to_remove=["test_value"]).dump({"inputs": [x], "outputs": [y]})
         loaded = pickle.loads(file.getvalue())
-        (given,), (result,) = loaded["inputs"], loaded["outputs"]
+        (operands,), (result,) = loaded["inputs"], loaded["outputs"]
         self.assertIsNone(result.origin)
         self.assertFalse(hasattr(result.tag, "test_value"))
         self.assertEqual(result.tag.kept, "note")
         self.assertIsNotNone(y.origin)
         self.assertTrue(hasattr(y.tag, "test_value"))
-        np.testing.assert_array_equal(theano.function([given], result)([1.0, 2.0]), [2.0, 4.0])
+        np.testing.assert_array_equal(theano.function([operands], result)([1.0, 2.0]), [2.0, 4.0])
         self.assertLess(len(file.getvalue()), len(pickle.dumps({"inputs": [x], "outputs": [y]})))
 
     def test_the_historical_default_protocol_is_accepted(self) -> None:

@@ -100,6 +100,6 @@ class TestOwnLibrary(unittest.TestCase):
 
     def test_a_missing_library_is_an_error_of_the_compilation(self) -> None:
         x, y = T.dmatrices("x", "y")
-        told = r"libnot_here.so(.|\n)*`blas.ldflags` is '-lnot_here'"
-        with theano.config.change_flags(blas__ldflags="-lnot_here"), self.assertRaisesRegex(ConfigError, told):
+        message = r"libnot_here.so(.|\n)*`blas.ldflags` is '-lnot_here'"
+        with theano.config.change_flags(blas__ldflags="-lnot_here"), self.assertRaisesRegex(ConfigError, message):
             theano.function([x, y], T.dot(x, y))

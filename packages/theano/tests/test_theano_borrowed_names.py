@@ -46,8 +46,8 @@ class TestBorrowedNames(TestCase):
             "from theano.tensor.nnet import *\nfrom theano.tensor.signal.pool import *\n"
             "from theano.tensor.nnet.corr import *\nprint(conv2d.__name__, PoolGrad.__name__, EnumList.__name__)"
         )
-        found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-        self.assertEqual(found.stdout.split(), ["conv2d", "PoolGrad", "EnumList"])
+        result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+        self.assertEqual(result.stdout.split(), ["conv2d", "PoolGrad", "EnumList"])
 
 
 class TestPrinters(TestCase):

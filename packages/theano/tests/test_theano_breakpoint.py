@@ -31,13 +31,13 @@ class TestBreakpoint(unittest.TestCase):
     def test_the_chapter_in_each_mode(self) -> None:
         stop = PdbBreakpoint("error too high")
         for mode in ("FAST_RUN", "FAST_COMPILE", theano.Mode("py", None)):
-            errors, given, _ = stop(T.gt(self.errors.sum(), 100), self.errors, self.given, self.target)
-            f = theano.function([self.given, self.target], [errors, given], mode=mode)
+            errors, operands, _ = stop(T.gt(self.errors.sum(), 100), self.errors, self.given, self.target)
+            f = theano.function([self.given, self.target], [errors, operands], mode=mode)
             with self.subTest(mode=str(mode)):
-                (found, _), text, calls = self.run_function(f, [10, 0], [10, 5])
-                self.assertEqual((list(found), text, calls), ([0.0, 25.0], "", 0))
-                (found, _), text, calls = self.run_function(f, [0, 0], [10, 5])
-                self.assertEqual((list(found), calls), ([100.0, 25.0], 1))
+                (result, _), text, calls = self.run_function(f, [10, 0], [10, 5])
+                self.assertEqual((list(result), text, calls), ([0.0, 25.0], "", 0))
+                (result, _), text, calls = self.run_function(f, [0, 0], [10, 5])
+                self.assertEqual((list(result), calls), ([100.0, 25.0], 1))
                 self.assertIn("'error too high' activated", text)
 
     def test_gradients_and_shapes_pass_through(self) -> None:

@@ -120,10 +120,10 @@ class TestArrays(unittest.TestCase):
                     x, y = T.vector("x", dtype=dtypes[0]), T.scalar("y", dtype=dtypes[1])
                     f = theano.function([x, y], VectorTimesScalar()(x, y), mode=mode)
                     value = numpy.arange(9).astype(dtypes[0])[::2]
-                    wanted = value * numpy.asarray(3, dtypes[0])
+                    expected = value * numpy.asarray(3, dtypes[0])
                     for _ in range(3):
-                        numpy.testing.assert_array_equal(f(value, numpy.asarray(3, dtypes[1])), wanted)
-                    numpy.testing.assert_array_equal(f(value[:2], numpy.asarray(3, dtypes[1])), wanted[:2])
+                        numpy.testing.assert_array_equal(f(value, numpy.asarray(3, dtypes[1])), expected)
+                    numpy.testing.assert_array_equal(f(value[:2], numpy.asarray(3, dtypes[1])), expected[:2])
 
     def test_beside_fused_kernels(self) -> None:
         x, y = T.dvector("x"), T.dscalar("y")

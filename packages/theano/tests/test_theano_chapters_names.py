@@ -102,8 +102,8 @@ class TestClone(unittest.TestCase):
 class TestDoubleOp(utt.InferShapeTester):
     def test_values_and_shape(self) -> None:
         x = T.fmatrix("x")
-        found = theano.function([x], DoubleOp()(x))(np.ones((2, 3), dtype="float32"))
-        self.assertEqual((found.dtype, found.tolist()), ("float32", [[2.0] * 3] * 2))
+        result = theano.function([x], DoubleOp()(x))(np.ones((2, 3), dtype="float32"))
+        self.assertEqual((result.dtype, result.tolist()), ("float32", [[2.0] * 3] * 2))
         self._compile_and_check([x], [DoubleOp()(x)], [np.ones((5, 4), dtype="float32")], DoubleOp)
         self.assertEqual(DoubleOp(), DoubleOp())
 

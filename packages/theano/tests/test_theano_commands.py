@@ -87,8 +87,8 @@ class TestEntryPoints(unittest.TestCase):
         project = Path(__file__).resolve().parents[1] / "pyproject.toml"
         scripts = tomllib.loads(project.read_text(encoding="utf-8"))["project"]["scripts"]
         self.assertEqual(set(scripts), set(MODULES))
-        for name, place in scripts.items():
-            module, function = place.split(":")
+        for name, position in scripts.items():
+            module, function = position.split(":")
             self.assertEqual(module, MODULES[name])
             out = io.StringIO()
             with contextlib.redirect_stdout(out), self.assertRaises(SystemExit) as ended:
@@ -197,9 +197,12 @@ class TestNose(unittest.TestCase):
         self.assertIn("there are no tests in .", done.stderr)
 
     def test_without_nose2(self) -> None:
-        with mock.patch("theano._nose.importlib.util.find_spec", return_value=None), mock.patch("sys.stderr") as told:
+        with (
+            mock.patch("theano._nose.importlib.util.find_spec", return_value=None),
+            mock.patch("sys.stderr") as message,
+        ):
             self.assertEqual(nose([]), 2)
-        text = "".join(str(call.args[0]) for call in told.write.call_args_list)
+        text = "".join(str(call.args[0]) for call in message.write.call_args_list)
         self.assertIn("pip install 'theano-stack[test]'", text)
 
     @slow
@@ -220,7 +223,7 @@ class TestNose(unittest.TestCase):
 
 
 def by_name(findings: Iterable[Finding]) -> dict[tuple[str, str], Finding]:
-    return {(found.subject, found.name): found for found in findings}
+    return {(item.subject, item.name): item for item in findings}
 
 
 class TestDoctor(unittest.TestCase):
@@ -231,23 +234,23 @@ class TestDoctor(unittest.TestCase):
         printed, _, text = done.stdout.partition("JSON:\n")
         report = json.loads(text)
         self.assertEqual(report["healthy"], done.returncode == 0)
-        return done.returncode, printed, by_name(Finding(**found) for found in report["findings"])
+        return done.returncode, printed, by_name(Finding(**item) for item in report["findings"])
 
     @slow
     def test_all_subjects_as_text_and_for_programs(self) -> None:
         flags = "floatX=float32,contexts=dev0->null0,print_active_device=False"
-        status, text, found = self.examined(flags, before="main([])")
+        status, text, result = self.examined(flags, before="main([])")
         self.assertEqual(status, 0)
         self.assertEqual(
-            {subject for subject, _ in found},
+            {subject for subject, _ in result},
             {"versions", "flags", "compiler", "blas", "threads", "cache", "devices", "functions"},
         )
-        self.assertTrue(os.path.samefile(found["versions", "Python"].how, sys.executable))
-        self.assertTrue(os.path.exists(found["compiler", "command"].value))
-        self.assertIn("SciPy", found["blas", "library"].how)
-        self.assertEqual((found["devices", "device"].value, found["devices", "device"].state), ("cpu", "ok"))
-        self.assertEqual(found["devices", "context dev0"].value, "null0: null device 0")
-        self.assertEqual(found["functions", "a gradient of 101 elements"].how, "native code")
+        self.assertTrue(os.path.samefile(result["versions", "Python"].how, sys.executable))
+        self.assertTrue(os.path.exists(result["compiler", "command"].value))
+        self.assertIn("SciPy", result["blas", "library"].how)
+        self.assertEqual((result["devices", "device"].value, result["devices", "device"].state), ("cpu", "ok"))
+        self.assertEqual(result["devices", "context dev0"].value, "null0: null device 0")
+        self.assertEqual(result["functions", "a gradient of 101 elements"].how, "native code")
         for part in (
             "\nflags\n  [ ok ] ",
             "  [ ok ] floatX: 'float32'  (THEANO_FLAGS)\n",
@@ -286,32 +289,32 @@ class TestDoctor(unittest.TestCase):
             }
             flags = f"device=opencl99:0,no_such_flag=1,cxx=,base_compiledir={folder},compiledir_format=."
             with mock.patch.dict(os.environ, environ):
-                status, _, found = self.examined(flags)
+                status, _, result = self.examined(flags)
         self.assertEqual(status, 1)
-        self.assertEqual(found["versions", "theano"].state, "bad")
-        self.assertIn("pip uninstall theano", found["versions", "theano"].advice)
-        self.assertEqual(found["flags", "unknown flag"].value, "no_such_flag (from THEANO_FLAGS)")
-        self.assertEqual(found["compiler", "command"].state, "note")
-        self.assertIn("install gcc", found["compiler", "command"].advice)
-        routines = found.get(("blas", "routines"))  # SciPy may have been built with another library
+        self.assertEqual(result["versions", "theano"].state, "bad")
+        self.assertIn("pip uninstall theano", result["versions", "theano"].advice)
+        self.assertEqual(result["flags", "unknown flag"].value, "no_such_flag (from THEANO_FLAGS)")
+        self.assertEqual(result["compiler", "command"].state, "note")
+        self.assertIn("install gcc", result["compiler", "command"].advice)
+        routines = result.get(("blas", "routines"))  # SciPy may have been built with another library
         if routines is not None:
             self.assertEqual((routines.state, routines.how), ("note", "OPENBLAS_CORETYPE=Prescott"))
-        self.assertEqual(found["threads", "long loops"].value, "512 threads")
-        self.assertEqual(found["threads", "long loops"].state, "note")
-        self.assertEqual(found["cache", "directory"].state, "note")
-        self.assertIn("others", found["cache", "directory"].advice)
-        self.assertEqual(found["devices", "device"].state, "bad")
-        self.assertIn("get_context(None) says why", found["devices", "device"].advice)
+        self.assertEqual(result["threads", "long loops"].value, "512 threads")
+        self.assertEqual(result["threads", "long loops"].state, "note")
+        self.assertEqual(result["cache", "directory"].state, "note")
+        self.assertIn("others", result["cache", "directory"].advice)
+        self.assertEqual(result["devices", "device"].state, "bad")
+        self.assertIn("get_context(None) says why", result["devices", "device"].advice)
 
     def test_what_flags_name_and_does_not_work(self) -> None:
         false = "/bin/false" if os.path.exists("/bin/false") else "/usr/bin/false"
         with theano.config.change_flags(cxx=false, blas__ldflags="-lnot_to_be_found", openmp=False):
-            found = by_name(examine())
-        self.assertEqual(found["compiler", "command"].state, "bad")
-        self.assertIn("does not work", found["compiler", "command"].value)
-        self.assertEqual(found["blas", "error"].state, "bad")
-        self.assertIn("libnot_to_be_found.so", found["blas", "error"].value)
-        self.assertEqual(found["threads", "long loops"].value, "one thread")
+            result = by_name(examine())
+        self.assertEqual(result["compiler", "command"].state, "bad")
+        self.assertIn("does not work", result["compiler", "command"].value)
+        self.assertEqual(result["blas", "error"].state, "bad")
+        self.assertIn("libnot_to_be_found.so", result["blas", "error"].value)
+        self.assertEqual(result["threads", "long loops"].value, "one thread")
 
     def test_routines_for_this_processor(self) -> None:
         with mock.patch.dict(os.environ), mock.patch("theano._doctor.ctypes.CDLL") as loaded:
@@ -322,8 +325,8 @@ class TestDoctor(unittest.TestCase):
 
     def test_a_wrong_result_is_bad(self) -> None:
         with mock.patch("theano._doctor._library_at", side_effect=ValueError("no such address")):
-            found: list[Finding] = [f for f in examine() if f.state == "bad"]
-        self.assertEqual([(f.subject, f.value) for f in found], [("blas", "ValueError: no such address")])
+            results: list[Finding] = [f for f in examine() if f.state == "bad"]
+        self.assertEqual([(f.subject, f.value) for f in results], [("blas", "ValueError: no such address")])
 
 
 class TestCache(unittest.TestCase):
@@ -337,10 +340,10 @@ class TestCache(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         said = [line for line in done.stdout.splitlines() if "compiled object" in line]
         self.assertEqual(len(said), 3, done.stdout)
-        for line, wanted in zip(
+        for line, expected in zip(
             said, ("1 compiled object: in all", "1 compiled object: removed", "0 compiled objects"), strict=True
         ):
-            self.assertIn(wanted, line)
+            self.assertIn(expected, line)
 
 
 class TestMeasuringScripts(unittest.TestCase):

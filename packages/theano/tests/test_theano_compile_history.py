@@ -95,15 +95,15 @@ class TestFunctions(unittest.TestCase):
     def test_collected_shared_variables(self) -> None:
         x, s, t = T.dscalar("x"), theano.shared(1.0, name="s"), theano.shared(2.0, name="t")
         t.default_update = t + 1
-        inputs, outputs, (copies, values, pairs, found) = rebuild_collect_shared([s * x + t], [x], updates={s: 2 * s})
-        self.assertEqual((inputs, found), ([x], [s, t]))
+        inputs, outputs, (copies, values, pairs, result) = rebuild_collect_shared([s * x + t], [x], updates={s: 2 * s})
+        self.assertEqual((inputs, result), ([x], [s, t]))
         self.assertEqual([target for target, _ in pairs], [s, t])
         self.assertEqual(set(values), {s, t})
         self.assertIs(copies[x], x)
         self.assertEqual(float(theano.function(inputs, outputs, no_default_updates=True)(3.0)[0]), 5.0)
-        fresh, (made,), _ = rebuild_collect_shared([x + 1], [x], copy_inputs_over=False)
+        fresh, (outcome,), _ = rebuild_collect_shared([x + 1], [x], copy_inputs_over=False)
         self.assertIsNot(fresh[0], x)
-        self.assertEqual(float(theano.function(fresh, made)(2.0)), 3.0)
+        self.assertEqual(float(theano.function(fresh, outcome)(2.0)), 3.0)
 
     def test_small_tools(self) -> None:
         x = T.dvector("x")
@@ -254,7 +254,7 @@ class TestText(unittest.TestCase):
 
     def test_formulas(self) -> None:
         x, m = T.dvector("x"), T.dmatrix("m")
-        for variable, wanted in (
+        for variable, expected in (
             (x[1], "x[Constant{1}]"),
             (abs(x), "|x|"),
             (m.T, "m.T"),
@@ -262,7 +262,7 @@ class TestText(unittest.TestCase):
             (T.cast(x, "int32"), "int32(x)"),
             (T.join(0, x, x), "join(TensorConstant{0}, x, x)"),
         ):
-            self.assertEqual(pp(variable), wanted)
+            self.assertEqual(pp(variable), expected)
 
     def test_printers_that_return_texts(self) -> None:
         class Called:

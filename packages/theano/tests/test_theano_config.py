@@ -154,7 +154,7 @@ class TestHistoricalNames(unittest.TestCase):
 
 class TestNumpyErrors(unittest.TestCase):
     def test_flags(self) -> None:
-        for flags, wanted in (
+        for flags, expected in (
             ({"all": "None"}, ["warn", "warn", "ignore", "warn"]),
             ({"all": "None", "divide": "raise"}, ["raise", "warn", "ignore", "warn"]),
             ({"all": "ignore"}, ["ignore"] * 4),
@@ -166,7 +166,7 @@ class TestNumpyErrors(unittest.TestCase):
                 mock.patch.object(configdefaults, "config", SimpleNamespace(numpy=section)),
             ):
                 configdefaults.apply_numpy_errors()
-                self.assertEqual([np.geterr()[kind] for kind in KINDS], wanted)
+                self.assertEqual([np.geterr()[kind] for kind in KINDS], expected)
 
     def test_no_warnings_from_overflows(self) -> None:
         x = theano.tensor.dvector("x")

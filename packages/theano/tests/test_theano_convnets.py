@@ -79,10 +79,10 @@ class TestConvolutionalNets(unittest.TestCase):
 
     def test_former_convolution_takes_constant_lengths_only(self) -> None:
         x, y = T.tensor4("x"), T.tensor4("y")
-        given: Any
-        for given in ({"image_shape": (3, 2, 8, T.iscalar())}, {"filter_shape": (3, 2, 8, T.iscalar())}):
+        operand: Any
+        for operand in ({"image_shape": (3, 2, 8, T.iscalar())}, {"filter_shape": (3, 2, 8, T.iscalar())}):
             with self.assertRaises(T.basic.NotScalarConstantError):
-                T.nnet.conv.conv2d(x, y, **given)
+                T.nnet.conv.conv2d(x, y, **operand)
         self.assertEqual(T.nnet.conv.conv2d(x, y, filter_shape=(3, None, T.constant(2), 2)).ndim, 4)
 
     def test_neighbours_as_in_the_manual(self) -> None:
@@ -109,9 +109,9 @@ class TestConvolutionalNets(unittest.TestCase):
         every = h_softmax(x, *sizes, w1, b1, w2, b2)
         negll = -T.mean(T.log(chosen))
         f = theano.function([x, target], [chosen, every, negll, T.grad(negll, w2)])
-        values, wanted = rng.randint(0, 5, (32, 10)), rng.randint(0, 100, (32, 1))
-        one, all_, loss, gradient = f(values.astype("int32"), wanted.astype("int32"))
-        np.testing.assert_allclose(one, np.take_along_axis(all_, wanted, 1)[:, 0])
+        values, expected = rng.randint(0, 5, (32, 10)), rng.randint(0, 100, (32, 1))
+        one, all_, loss, gradient = f(values.astype("int32"), expected.astype("int32"))
+        np.testing.assert_allclose(one, np.take_along_axis(all_, expected, 1)[:, 0])
         np.testing.assert_allclose(all_.sum(axis=1), 1)
         self.assertEqual((loss.shape, gradient.shape), ((), (10, 10, 10)))
 
@@ -120,8 +120,8 @@ class TestConvolutionalNets(unittest.TestCase):
             old = importlib.reload(importlib.import_module("theano.tensor.signal.downsample"))
         x = np.random.RandomState(0).rand(1, 1, 4, 4)
         with self.assertWarnsRegex(DeprecationWarning, "ds is called ws"):
-            found = old.max_pool_2d(T.constant(x), ds=(2, 2), ignore_border=True).eval()
-        np.testing.assert_array_equal(found, x.reshape(1, 1, 2, 2, 2, 2).max(axis=(3, 5)))
+            result = old.max_pool_2d(T.constant(x), ds=(2, 2), ignore_border=True).eval()
+        np.testing.assert_array_equal(result, x.reshape(1, 1, 2, 2, 2, 2).max(axis=(3, 5)))
         self.assertIs(T.signal.pool, pool)
         self.assertIs(T.nnet.conv.conv2d, importlib.import_module("theano.tensor.nnet.conv").conv2d)
         self.assertTrue(callable(T.nnet.conv3d2d.conv3d))
@@ -129,16 +129,16 @@ class TestConvolutionalNets(unittest.TestCase):
     def test_arguments_in_documented_orders(self) -> None:
         x, w = np.random.RandomState(0).rand(1, 1, 6, 6), np.ones((1, 1, 2, 2))
         shared_start = (x, w, None, None, "valid", (1, 1), True)
-        wanted = conv2d(x, w, filter_dilation=(2, 2)).eval()
-        np.testing.assert_array_equal(conv2d(*shared_start, None, (2, 2), 1).eval(), wanted)
-        np.testing.assert_array_equal(T.nnet.abstract_conv.conv2d(*shared_start, (2, 2), 1).eval(), wanted)
+        expected = conv2d(x, w, filter_dilation=(2, 2)).eval()
+        np.testing.assert_array_equal(conv2d(*shared_start, None, (2, 2), 1).eval(), expected)
+        np.testing.assert_array_equal(T.nnet.abstract_conv.conv2d(*shared_start, (2, 2), 1).eval(), expected)
 
     def test_sigmoids_by_names_of_rewrites(self) -> None:
         x = T.dvector()
-        for name, wanted in (("local_hard_sigmoid", 1.0), ("local_ultra_fast_sigmoid", 0.99752738)):
+        for name, expected in (("local_hard_sigmoid", 1.0), ("local_ultra_fast_sigmoid", 0.99752738)):
             mode = theano.compile.get_default_mode().including(name)
-            found = theano.function([x], T.nnet.sigmoid(x), mode=mode)([9.0])[0]
-            self.assertAlmostEqual(float(found), wanted, places=6)
+            result = theano.function([x], T.nnet.sigmoid(x), mode=mode)([9.0])[0]
+            self.assertAlmostEqual(float(result), expected, places=6)
 
     @slow
     def test_nothing_of_this_is_imported_with_theano(self) -> None:

@@ -85,9 +85,9 @@ class InFolder(unittest.TestCase):
         path = self.folder / "graph.html"
         d3v.d3viz(fct, str(path), **options)
         text = path.read_text(encoding="utf-8")
-        found = re.search(r'<script id="data" type="application/json">(.*?)</script>', text, re.DOTALL)
-        assert found is not None, "the page has data"
-        data: dict[str, Any] = json.loads(found[1])
+        match = re.search(r'<script id="data" type="application/json">(.*?)</script>', text, re.DOTALL)
+        assert match is not None, "the page has data"
+        data: dict[str, Any] = json.loads(match[1])
         return text, data
 
 
@@ -210,39 +210,41 @@ class TestFormatter(InFolder):
     def test_pydot(self) -> None:
         with mock.patch.dict(sys.modules, {"pydot": Dot}):
             formatter = d3v.formatting.PyDotFormatter()
-            made = formatter(self.out)
-            again = formatter(T.dscalar("z"), made)
-        self.assertIs(again, made)
+            result = formatter(self.out)
+            again = formatter(T.dscalar("z"), result)
+        self.assertIs(again, result)
         shapes = formatter.diagram(self.out).shapes
-        self.assertEqual(len(made.nodes), len(shapes) + 1)
-        self.assertTrue(all(edge.source and edge.target for edge in made.edges))
+        self.assertEqual(len(result.nodes), len(shapes) + 1)
+        self.assertTrue(all(edge.source and edge.target for edge in result.edges))
 
     def test_kinds_and_graphs_inside_of_ops(self) -> None:
         x, y = T.dscalars("xy")
         square = theano.OpFromGraph([x], [x * x])
         with mock.patch.dict(sys.modules, {"pydot": Dot}):
-            made = d3v.formatting.PyDotFormatter()(square(y) + square(square(y)))
-        self.assertEqual(sorted({node.node_type for node in made.nodes}), ["apply", "input", "output"])
+            result = d3v.formatting.PyDotFormatter()(square(y) + square(square(y)))
+        self.assertEqual(sorted({node.node_type for node in result.nodes}), ["apply", "input", "output"])
         self.assertEqual(
-            [node.subg for node in made.nodes if hasattr(node, "subg")], [g.get_name() for g in made.subgraphs]
+            [node.subg for node in result.nodes if hasattr(node, "subg")], [g.get_name() for g in result.subgraphs]
         )
-        self.assertEqual([len(graph.nodes) for graph in made.subgraphs], [4, 4, 4])
-        names = [node.name for graph in (made, *made.subgraphs) for node in graph.nodes if node.node_type != "input"]
+        self.assertEqual([len(graph.nodes) for graph in result.subgraphs], [4, 4, 4])
+        names = [
+            node.name for graph in (result, *result.subgraphs) for node in graph.nodes if node.node_type != "input"
+        ]
         self.assertEqual(len(set(names)), len(names))
 
     def test_each_reader_adds_its_inputs(self) -> None:
         x = T.dscalar("x")
         with mock.patch.dict(sys.modules, {"pydot": Dot}):
-            made = d3v.formatting.PyDotFormatter()([x + 1, x * 2])
-        inputs = [node.name for node in made.nodes if node.node_type == "input"]
+            result = d3v.formatting.PyDotFormatter()([x + 1, x * 2])
+        inputs = [node.name for node in result.nodes if node.node_type == "input"]
         self.assertEqual((len(inputs), len(set(inputs))), (2, 1))
 
     def test_functions_show_the_compiled_graphs_inside(self) -> None:
         x = T.dvector("x")
         op = theano.OpFromGraph([x], [T.exp(x + 1) * 2])
         with mock.patch.dict(sys.modules, {"pydot": Dot}):
-            made = d3v.formatting.PyDotFormatter()(theano.function([x], op(x)))
-        kinds = [node.node_type for node in made.subgraphs[0].nodes]
+            result = d3v.formatting.PyDotFormatter()(theano.function([x], op(x)))
+        kinds = [node.node_type for node in result.subgraphs[0].nodes]
         self.assertEqual(kinds.count("apply"), len(op.fn.maker.fgraph.apply_nodes))
         self.assertAlmostEqual(float(op.fn([0.0])[0][0]), 2 * math.e)
 

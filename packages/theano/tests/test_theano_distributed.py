@@ -92,15 +92,15 @@ class TestMap(unittest.TestCase):
 
     def test_results_are_in_order(self) -> None:
         for size in (None, 1, 3, 100):
-            found = self.over_threads(square(), range(10), chunksize=size)
-            self.assertEqual([float(v) for v in found], [float(i**2) for i in range(10)])
+            result = self.over_threads(square(), range(10), chunksize=size)
+            self.assertEqual([float(v) for v in result], [float(i**2) for i in range(10)])
         self.assertEqual(self.over_threads(square(), []), [])
 
     def test_tuples_are_arguments_and_dictionaries_keywords(self) -> None:
         x, y = T.dscalars("x", "y")
         f = theano.function([x, y], x - y)
-        found = self.over_threads(f, [(3.0, 1.0), {"y": 3.0, "x": 1.0}])
-        self.assertEqual([float(v) for v in found], [2.0, -2.0])
+        result = self.over_threads(f, [(3.0, 1.0), {"y": 3.0, "x": 1.0}])
+        self.assertEqual([float(v) for v in result], [2.0, -2.0])
 
     @slow
     def test_another_process_unpickles_and_computes(self) -> None:
@@ -108,10 +108,10 @@ class TestMap(unittest.TestCase):
         f = theano.function([x], T.exp(x * w).sum())
         values = [np.full(3, 0.1 * i) for i in range(5)]
         with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
-            found = distributed.map(f, values, pool)
+            result = distributed.map(f, values, pool)
             again = pool.submit(f, values[1]).result()
-        np.testing.assert_allclose(found, [np.exp(v * np.arange(3)).sum() for v in values], rtol=1e-14)
-        self.assertEqual(float(again), float(found[1]))
+        np.testing.assert_allclose(result, [np.exp(v * np.arange(3)).sum() for v in values], rtol=1e-14)
+        self.assertEqual(float(again), float(result[1]))
 
     def test_a_worker_unpickles_once(self) -> None:
         Once.count = 0
@@ -133,10 +133,10 @@ class TestMap(unittest.TestCase):
         step = theano.function([], move, updates=[(state, move)])
         start = theano.function([value], [], updates=[(state, value)])
         walk = partial(chain, step, start)
-        found = [self.over_threads(walk, [0.0, 0.0, 7.0], n, chunksize=n, seed=3) for n in (1, 3)]
-        self.assertEqual(found[0], found[1])
-        self.assertEqual(len(set(found[0])), 3)
-        self.assertGreater(found[0][2], 3.5)
+        results = [self.over_threads(walk, [0.0, 0.0, 7.0], n, chunksize=n, seed=3) for n in (1, 3)]
+        self.assertEqual(results[0], results[1])
+        self.assertEqual(len(set(results[0])), 3)
+        self.assertGreater(results[0][2], 3.5)
 
     def test_streams_of_each_kind_differ_by_item_and_not_by_worker(self) -> None:
         x = T.dscalar("x")
@@ -144,8 +144,8 @@ class TestMap(unittest.TestCase):
             f = theano.function([x], [x + streams.uniform((2,)), streams.normal((2,))])
             before = self.over_threads(f, [0.0] * 4, 1)
             for workers, size in ((1, 4), (3, 1)):
-                found = self.over_threads(f, [0.0] * 4, workers, chunksize=size)
-                np.testing.assert_array_equal(found, before)
+                result = self.over_threads(f, [0.0] * 4, workers, chunksize=size)
+                np.testing.assert_array_equal(result, before)
             self.assertEqual(len(np.unique(np.array(before))), 16, streams)
             seeded = [self.over_threads(f, [0.0] * 4, 2, seed=seed) for seed in (1, 1, 2)]
             np.testing.assert_array_equal(seeded[0], seeded[1])
@@ -155,15 +155,15 @@ class TestMap(unittest.TestCase):
         streams, n = MRG_RandomStreams(8), T.lscalar("n")
         values, updates = theano.scan(lambda: streams.uniform((2,)), n_steps=n)
         f = theano.function([n], values, updates=updates)
-        found = [self.over_threads(f, [2, 2, 2], k, chunksize=1) for k in (1, 2)]
-        np.testing.assert_array_equal(found[0], found[1])
-        self.assertEqual(len(np.unique(np.array(found[0]))), 12)
+        results = [self.over_threads(f, [2, 2, 2], k, chunksize=1) for k in (1, 2)]
+        np.testing.assert_array_equal(results[0], results[1])
+        self.assertEqual(len(np.unique(np.array(results[0]))), 12)
 
     def test_integers_of_six_columns_are_no_stream(self) -> None:
         counts = theano.shared(np.arange(12, dtype="int32").reshape(2, 6), name="counts")
         f = theano.function([T.dscalar("x")], counts, updates=[(counts, counts + 1)], on_unused_input="ignore")
-        found = self.over_threads(f, [0.0, 0.0], 1)
-        np.testing.assert_array_equal(found, [np.arange(12).reshape(2, 6)] * 2)
+        result = self.over_threads(f, [0.0, 0.0], 1)
+        np.testing.assert_array_equal(result, [np.arange(12).reshape(2, 6)] * 2)
 
     def test_an_error_names_the_item(self) -> None:
         w, x = theano.shared(np.ones(3), name="w"), T.dvector("x")
@@ -171,7 +171,7 @@ class TestMap(unittest.TestCase):
         with self.assertRaises(ValueError) as caught:
             self.over_threads(f, [np.ones(3), np.ones(3), np.ones(2), np.ones(5)])
         self.assertIn(
-            "  in element 2 of what was passed to map, counted from 0: array([1., 1.])", caught.exception.__notes__
+            "  in element 2 of the arguments of map, counted from 0: array([1., 1.])", caught.exception.__notes__
         )
         self.assertIn("in the worker:", str(caught.exception.__cause__))
         with self.assertRaisesRegex(RuntimeError, "BadError: 1 and 2"):
@@ -272,8 +272,8 @@ class TestMap(unittest.TestCase):
             def __call__(self, tasks: Any) -> list[Any]:
                 return [f(*args, **kwargs) for f, args, kwargs in tasks]
 
-        found = distributed.map(square(), range(5), Parallel())
-        self.assertEqual([float(v) for v in found], [0.0, 1.0, 4.0, 9.0, 16.0])
+        result = distributed.map(square(), range(5), Parallel())
+        self.assertEqual([float(v) for v in result], [0.0, 1.0, 4.0, 9.0, 16.0])
 
     def test_keys_go_by_content(self) -> None:
         w, x = theano.shared(np.ones(2), name="w"), T.dscalar("x")
@@ -299,9 +299,9 @@ class World:
     def allgather(self, sendobj: Any) -> list[Any]:
         self.board[self.rank] = sendobj
         self.barrier.wait(600)
-        found = list(self.board)
+        results = list(self.board)
         self.barrier.wait(600)
-        return found
+        return results
 
     def Allreduce(self, sendbuf: Any, recvbuf: Any) -> None:
         recvbuf[...] = sum(self.allgather(np.array(sendbuf)))
@@ -358,9 +358,9 @@ class TestDataParallel(unittest.TestCase):
             return [step(*batch) for batch in batches(dtype)], [p.get_value() for p in step.params]
 
         costs, params = whole(dtype)
-        for found_costs, found in together(count, program):
+        for found_costs, item in together(count, program):
             np.testing.assert_allclose(found_costs, costs, rtol=rtol)
-            for a, b in zip(found, params, strict=True):
+            for a, b in zip(item, params, strict=True):
                 self.assertEqual(a.dtype, dtype)
                 np.testing.assert_allclose(a, b, rtol=rtol, atol=rtol)
 
@@ -380,13 +380,13 @@ class TestDataParallel(unittest.TestCase):
             return costs, [p.get_value() for p in step.params]
 
         costs, params = whole()
-        for found_costs, found in together(2, program):
+        for found_costs, item in together(2, program):
             np.testing.assert_allclose(found_costs, costs, rtol=1e-12)
-            np.testing.assert_allclose(found[0], params[0], rtol=1e-12)
+            np.testing.assert_allclose(item[0], params[0], rtol=1e-12)
 
     def test_training_goes_on_from_a_state(self) -> None:
         def program(world: World) -> list[float]:
-            first, *rest = batches()
+            first, *others = batches()
             step = distributed.data_parallel(*model(), momentum, world)
             costs = [step(*first)]
             other = distributed.data_parallel(*model(), momentum, world)
@@ -394,21 +394,21 @@ class TestDataParallel(unittest.TestCase):
             self.assertEqual(other.steps, 1)
             with self.assertRaisesRegex(ValueError, "(?s)no state of these.*expected: .*velocity"):
                 other.set_state({"w": 1})
-            return costs + [other(*batch) for batch in rest]
+            return costs + [other(*batch) for batch in others]
 
         for costs in together(2, program):
             np.testing.assert_allclose(costs, whole()[0], rtol=1e-12)
 
     def test_dropout_draws_by_step_and_part(self) -> None:
         def program(world: World) -> list[list[float]]:
-            found = []
+            results = []
             for _ in range(2):
                 x, w = T.dmatrix("x"), theano.shared(np.ones(2), name="w")
                 streams = RandomStreams(1)
                 cost = T.dot(x + streams.uniform((1, 2)), w).mean()
                 step = distributed.data_parallel([x], cost, [w], lambda g, p: [], world, seed=4)
-                found.append([step(np.zeros((4, 2))) for _ in range(3)])
-            return found
+                results.append([step(np.zeros((4, 2))) for _ in range(3)])
+            return results
 
         for first, second in together(2, program):
             self.assertEqual(first, second)
@@ -418,7 +418,7 @@ class TestDataParallel(unittest.TestCase):
         def program(world: World) -> list[str]:
             step = distributed.data_parallel(*model(), momentum, world)
             x, y, scale = batches()[0]
-            found = []
+            results = []
             calls: list[Callable[[], object]] = [
                 lambda: step.parts([(x, y[: 7 - world.rank], scale)]),
                 lambda: step(x[: 7 - world.rank], y[: 7 - world.rank], scale),
@@ -429,19 +429,19 @@ class TestDataParallel(unittest.TestCase):
             for call in calls:
                 with self.assertRaises((ValueError, TypeError, RuntimeError)) as caught:
                     call()
-                found.append("\n".join([str(caught.exception), *getattr(caught.exception, "__notes__", ())]))
+                results.append("\n".join([str(caught.exception), *getattr(caught.exception, "__notes__", ())]))
             self.assertEqual(step.steps, 0)
             np.testing.assert_array_equal(step.params[0].get_value(), model()[2][0].get_value())
-            return found
+            return results
 
         first, second = together(2, program)
         self.assertIn("step 0 failed in 1 of 2 processes", first[0])
         self.assertRegex(second[0], "(?s)have 7, 6 rows.*process 1 of 2, in step 0, both counted from 0")
-        for found in (first, second):
-            self.assertIn("batches of different lengths", found[1])
-            self.assertIn("has no rows", found[2])
-            self.assertIn("takes 3 arrays, and 2 were given", found[3])
-            self.assertIn("input 1 of a batch has no rows", found[4])
+        for item in (first, second):
+            self.assertIn("batches of different lengths", item[1])
+            self.assertIn("has no rows", item[2])
+            self.assertIn("takes 3 arrays, and 2 were given", item[3])
+            self.assertIn("input 1 of a batch has no rows", item[4])
 
     def errors(self, world: World, act: Callable[[World, Any], object], count: int = 1) -> list[str]:
         """Return what steps say after something was done when one was made."""
@@ -449,13 +449,13 @@ class TestDataParallel(unittest.TestCase):
         batch = batches()[0]
         step(*batch)
         act(world, step)
-        found = []
+        results = []
         for _ in range(count):
             try:
                 step(*batch)
             except (RuntimeError, ValueError) as error:
-                found.append(str(error))
-        return found
+                results.append(str(error))
+        return results
 
     def test_values_that_one_process_sets(self) -> None:
         acts: list[tuple[Callable[[World, Any], object], int]] = [
@@ -465,9 +465,9 @@ class TestDataParallel(unittest.TestCase):
         ]
         for act, count in acts:
             with self.subTest(act.__name__):
-                for found in together(2, partial(self.errors, act=act, count=count)):
-                    self.assertEqual(len(found), 1 if count == 100 else 2)
-                    self.assertRegex(found[0], "(?s)the processes have different parameters.*Hint: call set_state")
+                for item in together(2, partial(self.errors, act=act, count=count)):
+                    self.assertEqual(len(item), 1 if count == 100 else 2)
+                    self.assertRegex(item[0], "(?s)the processes have different parameters.*Hint: call set_state")
 
     def test_values_that_all_processes_set(self) -> None:
         def set_all(world: World, step: Any) -> None:
@@ -491,8 +491,8 @@ class TestDataParallel(unittest.TestCase):
             self.assertEqual(step.steps, 0)
             return str(caught.exception)
 
-        for found in together(2, program):
-            self.assertRegex(found, "(?s)the same length \\(7 rows\\) and different content.*step.parts\\(\\[\\(x, y")
+        for item in together(2, program):
+            self.assertRegex(item, "(?s)the same length \\(7 rows\\) and different content.*step.parts\\(\\[\\(x, y")
 
     def test_wrong_arguments_of_a_step(self) -> None:
         world = World(0, threading.Barrier(1), [None])
@@ -541,7 +541,7 @@ class TestDataParallel(unittest.TestCase):
         def program(world: World) -> Any:
             with self.assertRaises(ValueError) as caught:
                 distributed.map(complain_at_two, range(4), world)
-            self.assertIn("  in element 2 of what was passed to map, counted from 0: 2", caught.exception.__notes__)
+            self.assertIn("  in element 2 of the arguments of map, counted from 0: 2", caught.exception.__notes__)
             return [float(v) for v in distributed.map(square(), range(5), world)]
 
         self.assertEqual(together(2, program), [[0.0, 1.0, 4.0, 9.0, 16.0]] * 2)

@@ -38,14 +38,14 @@ class TestFlags(unittest.TestCase):
     def test_stub(self) -> None:
         tree = ast.parse((FOLDER / "_flags.pyi").read_text())
         classes = {item.name: item for item in tree.body if isinstance(item, ast.ClassDef)}
-        wanted = {}
+        expected = {}
         for name in theano.config.flag_names():
             if not name.split(".")[0].startswith(("test", "my_", "example")):  # those of other tests in this process
                 kind: Any = theano.config.flag(name).kind
                 kinds = {BoolFlag: "bool", IntFlag: "int", FloatFlag: "float"}
                 named = getattr(kind, "value_type", "str")
-                wanted[name] = next((word for cls, word in kinds.items() if isinstance(kind, cls)), named)
-        self.assertEqual(dict(self.listed(classes, "Flags")), wanted)
+                expected[name] = next((word for cls, word in kinds.items() if isinstance(kind, cls)), named)
+        self.assertEqual(dict(self.listed(classes, "Flags")), expected)
 
 
 class TestCompletion(unittest.TestCase):

@@ -49,8 +49,8 @@ class TestSpecialFunctions(unittest.TestCase):
             (lambda v: T.chi2sf(v, 3.0), lambda v: scipy.special.chdtrc(3.0, v)),
         ]
         compiled: Any = theano.function([x], [symbolic(x) for symbolic, _ in pairs])
-        for found, (_, reference) in zip(compiled(value), pairs, strict=True):
-            np.testing.assert_allclose(found, reference(value), rtol=1e-12)
+        for item, (_, reference) in zip(compiled(value), pairs, strict=True):
+            np.testing.assert_allclose(item, reference(value), rtol=1e-12)
 
     def test_older_address(self) -> None:
         for name in ("exp", "sum", "gammaln", "maximum", "as_tensor_variable", "round", "max_and_argmax"):
@@ -121,8 +121,8 @@ class TestReductions(unittest.TestCase):
             (theano.scalar.xor, value[0] ^ value[1]),
         ]
         compiled: Any = theano.function([x], [elemwise.CAReduce(op, axis=0)(x) for op, _ in folds])
-        for found, (_, wanted) in zip(compiled(value), folds, strict=True):
-            np.testing.assert_array_equal(found, wanted)
+        for item, (_, expected) in zip(compiled(value), folds, strict=True):
+            np.testing.assert_array_equal(item, expected)
         self.assertEqual(elemwise.CAReduceDtype(theano.scalar.add, axis=0)(x).dtype, "int64")
 
     def test_product_without_zeros(self) -> None:

@@ -20,22 +20,22 @@ class TestForgottenUpdates(unittest.TestCase):
 
     def made(self, *args: Any, **kwargs: Any) -> tuple[Any, list[Any]]:
         """Return a function, and the warnings of its making."""
-        with warnings.catch_warnings(record=True) as found:
+        with warnings.catch_warnings(record=True) as result:
             warnings.simplefilter("always")
-            return theano.function(*args, **kwargs), found
+            return theano.function(*args, **kwargs), result
 
     def test_updates_that_are_not_passed_are_told_of(self) -> None:
         for streams in (RandomStreams(1), MRG_RandomStreams(1)):
             walk, _ = self.loop(streams)
             for outputs in (walk, [walk[-1] * 2], T.exp(walk).sum()):
-                _, found = self.made([], outputs)
-                self.assertEqual([item.filename for item in found], [__file__])
-                self.assertRegex(str(found[0].message), "(?s)that `scan` returned.*Hint: pass updates=updates")
+                _, result = self.made([], outputs)
+                self.assertEqual([item.filename for item in result], [__file__])
+                self.assertRegex(str(result[0].message), "(?s)that `scan` returned.*Hint: pass updates=updates")
 
     def test_the_numbers_are_those_that_the_warning_tells_of(self) -> None:
         steps, _ = theano.scan(lambda: RandomStreams(3).normal(()), n_steps=4)
-        f, found = self.made([], steps)
-        self.assertEqual(len(found), 1)
+        f, result = self.made([], steps)
+        self.assertEqual(len(result), 1)
         np.testing.assert_array_equal(f()[1:], f()[:-1])
 
     def test_nothing_is_told_where_all_is_passed_or_refused(self) -> None:

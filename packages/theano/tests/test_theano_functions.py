@@ -65,8 +65,8 @@ class TestInputs(unittest.TestCase):
         f = theano.function([x], 2 * x)
         self.assertEqual(repr(f(4)), "array(8.)")
         for variable, value in ((T.bscalar(), 127), (T.iscalar(), -7), (T.lscalar(), 2**62), (T.fscalar(), 3)):
-            found = theano.function([variable], variable)(value)
-            self.assertEqual((found, found.dtype), (value, variable.dtype))
+            result = theano.function([variable], variable)(value)
+            self.assertEqual((result, result.dtype), (value, variable.dtype))
         with self.assertRaisesRegex(TypeError, "index 0"):
             theano.function([variable := T.bscalar("i")], variable)(128)
 

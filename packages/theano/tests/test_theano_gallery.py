@@ -30,91 +30,91 @@ def run(name: str) -> tuple[Any, str]:
     """Run the small form of a program; return what it finds and what it prints."""
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
-        found = program(name).main(quick=True)
-    return found, out.getvalue()
+        result = program(name).main(quick=True)
+    return result, out.getvalue()
 
 
 class TestNets(unittest.TestCase):
     @slow
     def test_convolutional_net(self) -> None:
-        found, printed = run("convolutional_net")
-        self.assertLess(found.losses[-1], 0.2)
-        self.assertGreater(found.accuracy, 0.88)
+        result, printed = run("convolutional_net")
+        self.assertLess(result.losses[-1], 0.2)
+        self.assertGreater(result.accuracy, 0.88)
         self.assertIn("right on unseen digits", printed)
 
     @slow
     def test_lstm_text(self) -> None:
-        found, printed = run("lstm_text")
-        self.assertAlmostEqual(found.bits[0], 5.04, delta=0.1)
-        self.assertLess(np.mean(found.bits[-10:]), 3.9)
-        self.assertLess(found.unseen, 4.0)
-        self.assertEqual(len(found.written), 201)
-        self.assertIn(found.written, printed)
+        result, printed = run("lstm_text")
+        self.assertAlmostEqual(result.bits[0], 5.04, delta=0.1)
+        self.assertLess(np.mean(result.bits[-10:]), 3.9)
+        self.assertLess(result.unseen, 4.0)
+        self.assertEqual(len(result.written), 201)
+        self.assertIn(result.written, printed)
 
     @slow
     def test_word_vectors(self) -> None:
-        found, _ = run("word_vectors")
-        self.assertLess(found.losses[-1], 0.9 * found.losses[0])
+        result, _ = run("word_vectors")
+        self.assertLess(result.losses[-1], 0.9 * result.losses[0])
         expected = {"left": {"right"}, "true": {"false", "boolean"}, "async": {"await", "coroutine", "asynchronous"}}
         for word, near in expected.items():
-            self.assertTrue(near & set(found.near[word]), (word, found.near[word]))
+            self.assertTrue(near & set(result.near[word]), (word, result.near[word]))
 
     @slow
     def test_variational_autoencoder(self) -> None:
-        found, _ = run("variational_autoencoder")
-        self.assertLess(found.before, -44)
-        self.assertGreater(found.after, -26.5)
-        self.assertGreater(found.agreement, 0.5)
+        result, _ = run("variational_autoencoder")
+        self.assertLess(result.before, -44)
+        self.assertGreater(result.after, -26.5)
+        self.assertGreater(result.agreement, 0.5)
 
     @slow
     def test_dream_digits(self) -> None:
-        found, _ = run("dream_digits")
-        self.assertGreater(found.objectives[-1], found.objectives[0] + 50)
-        self.assertGreater(min(found.sure), 0.5)
+        result, _ = run("dream_digits")
+        self.assertGreater(result.objectives[-1], result.objectives[0] + 50)
+        self.assertGreater(min(result.sure), 0.5)
 
 
 class TestModels(unittest.TestCase):
     def test_matrix_factorisation(self) -> None:
-        found, _ = run("matrix_factorisation")
-        self.assertLess(found.by_factors, 0.8 * found.by_means)
-        self.assertLess(found.costs[-1], 0.5 * found.costs[0])
+        result, _ = run("matrix_factorisation")
+        self.assertLess(result.by_factors, 0.8 * result.by_means)
+        self.assertLess(result.costs[-1], 0.5 * result.costs[0])
 
     def test_hierarchical_nuts(self) -> None:
-        found, _ = run("hierarchical_nuts")
-        for (mean, deviation), (exact, exact_deviation) in zip(found, exact_schools(), strict=False):
+        result, _ = run("hierarchical_nuts")
+        for (mean, deviation), (exact, exact_deviation) in zip(result, exact_schools(), strict=False):
             # Few draws, whose path depends on the last digits of gradients: deviations of means are about a third.
             self.assertAlmostEqual(mean, exact, delta=1.2)
             self.assertAlmostEqual(deviation, exact_deviation, delta=1.2)
 
     def test_components_and_clusters(self) -> None:
-        found, _ = run("pca_kmeans")
+        result, _ = run("pca_kmeans")
         bunch = importlib.import_module("sklearn.datasets").load_digits()
         centred = bunch.data / 16 - bunch.data.mean(axis=0) / 16
         squares = np.linalg.svd(centred, compute_uv=False) ** 2
-        self.assertAlmostEqual(found.held[0], squares[:2].sum() / squares.sum())
-        self.assertAlmostEqual(found.held[1], squares[:20].sum() / squares.sum())
-        self.assertLess(found.spread, 2.7)
-        self.assertGreater(found.purity, 0.7)
+        self.assertAlmostEqual(result.held[0], squares[:2].sum() / squares.sum())
+        self.assertAlmostEqual(result.held[1], squares[:20].sum() / squares.sum())
+        self.assertLess(result.spread, 2.7)
+        self.assertGreater(result.purity, 0.7)
 
 
 class TestSimulations(unittest.TestCase):
     @slow
     def test_hares_and_lynxes(self) -> None:
         """The parameters are near those that others find by other methods (0.55, 0.028, 0.024, 0.80)."""
-        found, _ = run("ode_fit")
-        for rate, known in zip(found.rates, (0.55, 0.028, 0.024, 0.80), strict=True):
-            self.assertAlmostEqual(rate / known, 1, delta=0.1)
-        self.assertLess(found.error, 0.25)
-        self.assertAlmostEqual(found.period, 9.5, delta=0.5)
+        result, _ = run("ode_fit")
+        for rate, reference in zip(result.rates, (0.55, 0.028, 0.024, 0.80), strict=True):
+            self.assertAlmostEqual(rate / reference, 1, delta=0.1)
+        self.assertLess(result.error, 0.25)
+        self.assertAlmostEqual(result.period, 9.5, delta=0.5)
 
     def test_planets(self) -> None:
         planets = program("planets")
-        found, _ = run("planets")
+        result, _ = run("planets")
         for name, (_, _, _, measured) in planets.PLANETS.items():
-            self.assertAlmostEqual(found.days[name] / measured, 1, delta=3e-4)
-        self.assertLess(abs(found.lost), 1e-5)
+            self.assertAlmostEqual(result.days[name] / measured, 1, delta=3e-4)
+        self.assertLess(abs(result.lost), 1e-5)
         far = planets.PLANETS["Mars"][1]
-        self.assertAlmostEqual(found.speed, 2 * np.pi * np.sqrt(2 * far / (1 + far)), delta=0.01)
+        self.assertAlmostEqual(result.speed, 2 * np.pi * np.sqrt(2 * far / (1 + far)), delta=0.01)
 
 
 def exact_schools() -> list[tuple[float, float]]:

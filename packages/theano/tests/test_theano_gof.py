@@ -54,9 +54,9 @@ class TestNames(unittest.TestCase):
     def test_search_and_text(self) -> None:
         x = T.dscalar("x")
         out: Any = T.exp(T.tanh(x))
-        found = gof.graph.stack_search(deque([out]), lambda v: v.owner.inputs if v.owner else None, "bfs")
-        self.assertEqual(found[0], out)
-        self.assertEqual(found[-1], x)
+        result = gof.graph.stack_search(deque([out]), lambda v: v.owner.inputs if v.owner else None, "bfs")
+        self.assertEqual(result[0], out)
+        self.assertEqual(result[-1], x)
         self.assertEqual(gof.graph.io_connection_pattern([x], [out]), [[True]])
         self.assertIs(out.owner.run_params(), gof.graph.NoParams)
         text = gof.graph.op_as_string([x], out.owner, node_formatter=lambda node, parts: f"f{list(parts)}")

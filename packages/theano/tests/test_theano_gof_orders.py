@@ -71,11 +71,11 @@ class TestWalks(unittest.TestCase):
             graph.general_toposort([1], lambda k: {0} if k else None)
 
     def test_variables_of_a_part(self) -> None:
-        found, orphans = graph.variables_and_orphans([self.a, self.x], [self.y])
-        self.assertEqual(found[0], self.y)
-        self.assertEqual([v.name for v in found if v.name], ["y", "c", "s1", "x", "d"])
+        result, orphans = graph.variables_and_orphans([self.a, self.x], [self.y])
+        self.assertEqual(result[0], self.y)
+        self.assertEqual([v.name for v in result if v.name], ["y", "c", "s1", "x", "d"])
         self.assertEqual(named(orphans), ["c", "s1", "d"])
-        self.assertEqual(graph.variables([self.a, self.x], [self.y]), found)
+        self.assertEqual(graph.variables([self.a, self.x], [self.y]), result)
         self.assertEqual(graph.orphans([self.a, self.x], [self.y]), orphans)
 
     def test_searches(self) -> None:

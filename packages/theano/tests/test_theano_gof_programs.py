@@ -87,9 +87,9 @@ class TestClasses(unittest.TestCase):
 
     def test_queries_have_a_cut_off(self) -> None:
         query = gof.Query(include=["fast_run"])
-        whole = len(theano.compile.optdb.query(query).rewriters)
+        full = len(theano.compile.optdb.query(query).rewriters)
         query.position_cutoff = 1.5
-        self.assertLess(len(theano.compile.optdb.query(query).rewriters), whole, query)
+        self.assertLess(len(theano.compile.optdb.query(query).rewriters), full, query)
         with self.assertRaises(AttributeError):
             query.include = frozenset()
 
@@ -175,8 +175,8 @@ class TestHelpers(unittest.TestCase):
         x = T.dvector("x")
         first, second = x + T.constant(3.5), x * T.constant(3.5)
         gof.opt.pre_constant_merge([first, second])
-        kept = [v for out in (first, second) for v in gof.graph.inputs([out]) if isinstance(v, gof.Constant)]
-        self.assertIs(kept[0], kept[1])
+        references = [v for out in (first, second) for v in gof.graph.inputs([out]) if isinstance(v, gof.Constant)]
+        self.assertIs(references[0], references[1])
         out: Any = gof.opt.pre_greedy_local_optimizer([OpSub(T.exp, T.sin)], T.tanh(T.exp(x)))
         self.assertEqual(out.owner.inputs[0].owner.op, T.sin)
 
@@ -256,9 +256,9 @@ class TestDevicesAndDialects(unittest.TestCase):
     @slow
     def test_no_cudnn(self) -> None:
         environment = {**os.environ, "THEANO_FLAGS": "device=cpu"}
-        wanted = ["False", "False True", "False no device of CUDA is in use"]
+        expected = ["False", "False True", "False no device of CUDA is in use"]
         done = subprocess.run([sys.executable, "-c", NO_CUDNN], env=environment, capture_output=True, text=True)
-        self.assertEqual(done.stdout.splitlines(), wanted, done.stderr)
+        self.assertEqual(done.stdout.splitlines(), expected, done.stderr)
 
     def test_no_device(self) -> None:
         gpu = importlib.import_module("theano.gpuarray")
@@ -296,10 +296,10 @@ class TestDevicesAndDialects(unittest.TestCase):
             "utils": "TestValueError MethodNotDefined MetaObject",
         }
         for module, words in names.items():
-            found = importlib.import_module(f"theano.graph.{module}")
+            result = importlib.import_module(f"theano.graph.{module}")
             for word in words.split():
                 with self.subTest(module=module, name=word):
-                    self.assertTrue(hasattr(found, word))
+                    self.assertTrue(hasattr(result, word))
         self.assertIs(theano.graph.basic.Apply, gof.Apply)
 
 

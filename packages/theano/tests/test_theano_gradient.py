@@ -71,8 +71,8 @@ class TestTutorial(unittest.TestCase):
         x = T.dmatrix("x")
         s = T.sum(1 / (1 + T.exp(-x)))
         f = theano.function([x], T.grad(s, x))
-        wanted = [[0.25, 0.19661193], [0.19661193, 0.10499359]]
-        np.testing.assert_allclose(f([[0, 1], [-1, -2]]), wanted, rtol=1e-7)
+        expected = [[0.25, 0.19661193], [0.19661193, 0.10499359]]
+        np.testing.assert_allclose(f([[0, 1], [-1, -2]]), expected, rtol=1e-7)
 
     def test_jacobian_and_hessian(self) -> None:
         x = T.dvector("x")
@@ -125,11 +125,11 @@ class TestTutorial(unittest.TestCase):
             param_grad, next_grad = theano.subgraph_grad(wrt=params[i], end=grad_ends[i], start=next_grad, cost=cost)
             next_grad = dict(zip(grad_ends[i], next_grad, strict=True))
             param_grads.extend(param_grad)
-        wanted = T.grad(cost1 + cost2, [w2, w1])
-        f = theano.function([x, t], [*param_grads, *wanted], allow_input_downcast=True)
+        expected = T.grad(cost1 + cost2, [w2, w1])
+        f = theano.function([x, t], [*param_grads, *expected], allow_input_downcast=True)
         values = f([0.1, 0.2, 0.3], [1.0, -1.0])
-        for found, want in zip(values[:2], values[2:], strict=True):
-            np.testing.assert_allclose(found, want, rtol=1e-7)
+        for item, want in zip(values[:2], values[2:], strict=True):
+            np.testing.assert_allclose(item, want, rtol=1e-7)
 
     def test_verification_as_in_the_manual(self) -> None:
         verify_grad(T.tanh, np.asarray([[2, 3, 4], [-1, 3.3, 9.9]]), rng=np.random)
@@ -165,8 +165,8 @@ class TestNames(unittest.TestCase):
 
     def test_sources(self) -> None:
         x, g = T.dvector("x"), T.dvector("g")
-        found = grad_sources_inputs([(x**2, g)], [x])
-        np.testing.assert_array_equal(theano.function([x, g], found[x])([1.0, 2.0], [3.0, 4.0]), [6.0, 16.0])
+        result = grad_sources_inputs([(x**2, g)], [x])
+        np.testing.assert_array_equal(theano.function([x, g], result[x])([1.0, 2.0], [3.0, 4.0]), [6.0, 16.0])
 
     def test_numeric_gradient(self) -> None:
         numeric = numeric_grad(lambda a: (a**2).sum(), [np.array([1.0, -2.0])])

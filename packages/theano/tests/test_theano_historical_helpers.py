@@ -208,13 +208,13 @@ class TestHelpers(unittest.TestCase):
         self.assertEqual(six.moves.reduce(lambda a, b: a + b, six.moves.xrange(4)), 6)
 
     def test_ordered_set(self) -> None:
-        found = OrderedSet([3, 1, 3])
-        found.add(2)
-        found.update([1, 0])
-        found.discard(1)
-        self.assertEqual(list(found), [3, 2, 0])
-        self.assertEqual((found, found != OrderedSet([0, 2, 3])), ({0, 2, 3}, True))
-        self.assertEqual(set(found & {0, 3}), {0, 3})
+        result = OrderedSet([3, 1, 3])
+        result.add(2)
+        result.update([1, 0])
+        result.discard(1)
+        self.assertEqual(list(result), [3, 2, 0])
+        self.assertEqual((result, result != OrderedSet([0, 2, 3])), ({0, 2, 3}, True))
+        self.assertEqual(set(result & {0, 3}), {0, 3})
 
     def test_memory_and_texts(self) -> None:
         x = np.zeros(4)

@@ -99,8 +99,8 @@ class TestHowTo(unittest.TestCase):
         else:
             printed = run_here(parts)
         self.assertEqual(printed.pop(), "", "the page does not show what it prints at its end")
-        for text, found in zip(shown, printed, strict=True):
-            self.assertTrue(doctest.OutputChecker().check_output(text, found, FLAGS), f"{text}\nprinted:\n{found}")
+        for text, item in zip(shown, printed, strict=True):
+            self.assertTrue(doctest.OutputChecker().check_output(text, item, FLAGS), f"{text}\nprinted:\n{item}")
 
     def test_training(self) -> None:
         self.run_page("training.md")
@@ -160,11 +160,11 @@ class TestHowTo(unittest.TestCase):
 
     @slow
     def test_each_layer_is_used_without_those_above(self) -> None:
-        found = blocks("one_layer.md")
-        programs = [text for language, text in found if language == "python"]
+        result = blocks("one_layer.md")
+        programs = [text for language, text in result if language == "python"]
         layers = [name for name in LAYERS if name != "gpuarray"]
         for layer, program in zip(layers, programs, strict=True):
-            after = found[found.index(("python", program)) + 1 :][:1]
+            after = result[result.index(("python", program)) + 1 :][:1]
             shown = "".join(text for language, text in after if language == "text")
             done = run(f"{program}\nimport sys\nprint({MARK!r}, *sys.modules)")
             with self.subTest(layer):

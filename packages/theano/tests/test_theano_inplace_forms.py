@@ -29,12 +29,12 @@ class TestOpsThatAProgramApplies(unittest.TestCase):
         for mode in ("FAST_RUN", "FAST_COMPILE"):
             with self.subTest(op=str(result.owner.op), mode=mode, strides=arrays[0].strides):
                 f = theano.function(variables, result, mode=mode, accept_inplace=True)
-                given = [a.copy(order="K") if a.flags.forc else np.array(a)[...] for a in arrays]
+                operands = [a.copy(order="K") if a.flags.forc else np.array(a)[...] for a in arrays]
                 if not arrays[0].flags.forc:
-                    given[0] = np.repeat(arrays[0], 2, axis=0)[::2]
-                value = f(*given)
+                    operands[0] = np.repeat(arrays[0], 2, axis=0)[::2]
+                value = f(*operands)
                 np.testing.assert_allclose(value, expected)
-                np.testing.assert_allclose(given[0], expected)
+                np.testing.assert_allclose(operands[0], expected)
 
     def test_products(self) -> None:
         z, x, y = T.dmatrices("z", "x", "y")
@@ -96,18 +96,18 @@ class TestOpsThatAProgramApplies(unittest.TestCase):
 class TestWhatGraphsShow(unittest.TestCase):
     def test_forms(self) -> None:
         x, y, v = T.dmatrix("x"), T.dmatrix("y"), T.lvector("v")
-        made = T.dot(x, y)
-        for result, wanted in (
-            (T.exp(made).T + made, "Elemwise{Add}[(0, 1)]"),
+        outcome = T.dot(x, y)
+        for result, expected in (
+            (T.exp(outcome).T + outcome, "Elemwise{Add}[(0, 1)]"),
             (2.0 * x.sum(), "Elemwise{Mul}[(0, 1)]"),
             (T.set_subtensor(T.exp(x)[0], 1.0), "IncSubtensor{InplaceSet;"),
             (T.inc_subtensor(T.exp(x)[v], 1.0), "AdvancedIncSubtensor1{inplace,inc}"),
-            (T.exp(x) + made, "Gemm{inplace}"),
+            (T.exp(x) + outcome, "Gemm{inplace}"),
         ):
-            with self.subTest(wanted):
+            with self.subTest(expected):
                 f = theano.function([x, y, v], result, mode="FAST_RUN", on_unused_input="ignore")
                 last = f.maker.fgraph.outputs[0].owner
-                self.assertTrue(str(last.op).startswith(wanted), str(last.op))
+                self.assertTrue(str(last.op).startswith(expected), str(last.op))
                 self.assertTrue(last.op.destroy_map, str(last.op))
 
     def test_a_feature_that_refuses_them(self) -> None:

@@ -64,47 +64,49 @@ BUILDS: tuple[Callable[[], Any], ...] = (elementwise, gradient, choice, loop)
 
 def in_thread(work: Callable[[], Any]) -> Any:
     """Return the result of `work` in another thread, which does not get past locks that this one has left closed."""
-    found: list[Any] = []
+    results: list[Any] = []
 
     def run() -> None:
         try:
-            found.append(work())
+            results.append(work())
         except BaseException as error:  # noqa: BLE001  # raised below
-            found.append(error)
+            results.append(error)
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
     thread.join(PATIENCE)
     if thread.is_alive():
         raise AssertionError("it hangs afterwards: a lock is closed")
-    if isinstance(found[0], BaseException):
-        raise AssertionError(f"it fails afterwards: {found[0]!r}") from found[0]
-    return found[0]
+    if isinstance(results[0], BaseException):
+        raise AssertionError(f"it fails afterwards: {results[0]!r}") from results[0]
+    return results[0]
 
 
 @contextmanager
 def unraisable() -> Iterator[list[Any]]:
     """Collect what is raised where nobody can catch it: in callbacks of weak references and the like."""
-    found: list[Any] = []
-    before, sys.unraisablehook = sys.unraisablehook, found.append
+    results: list[Any] = []
+    before, sys.unraisablehook = sys.unraisablehook, results.append
     try:
-        yield found
+        yield results
     finally:
         sys.unraisablehook = before
 
 
 class TestInterrupts(unittest.TestCase):
-    def check(self, work: Callable[[], Any], wanted: Any, places: Iterable[tuple[int, int]]) -> None:
+    def check(self, work: Callable[[], Any], expected: Any, places: Iterable[tuple[int, int]]) -> None:
         """Interrupt `work` after each of some numbers of calls and lines."""
         faults: dict[str, str] = {}
         for calls, lines in places:
             interrupter = Interrupter(SOURCES, calls, lines)
-            fault = self.interrupt(interrupter, work, wanted)
+            fault = self.interrupt(interrupter, work, expected)
             if fault is not None:
                 faults.setdefault("".join(interrupter.place[-2:]), fault)
-        self.assertFalse(faults, "\n".join(f"{fault}\n interrupted at\n{place}" for place, fault in faults.items()))
+        self.assertFalse(
+            faults, "\n".join(f"{fault}\n interrupted at\n{position}" for position, fault in faults.items())
+        )
 
-    def interrupt(self, interrupter: Interrupter, work: Callable[[], Any], wanted: Any) -> str | None:
+    def interrupt(self, interrupter: Interrupter, work: Callable[[], Any], expected: Any) -> str | None:
         """Interrupt `work` once; return what was wrong."""
         fault = None
         start = time.perf_counter()
@@ -124,7 +126,7 @@ class TestInterrupts(unittest.TestCase):
             gc.enable()
             fault = fault or "the cyclic collector is off"
         try:
-            np.testing.assert_allclose(in_thread(work), wanted)
+            np.testing.assert_allclose(in_thread(work), expected)
         except AssertionError as error:
             fault = (fault or "") + "".join(traceback.format_exception(error))
         left = [t.name for t in threading.enumerate() if t.name.startswith("theano-map")]
@@ -134,13 +136,13 @@ class TestInterrupts(unittest.TestCase):
     def test_building(self) -> None:
         for k, build in enumerate(BUILDS):
             build()
-            wanted = build()
+            expected = build()
             with Interrupter(SOURCES) as counter:
                 build()
             rng = random.Random(k)
             places = [(rng.randrange(counter.calls), rng.randrange(REACH)) for _ in range(2500 if LONG else 60)]
             with self.subTest(build=build.__name__):
-                self.check(build, wanted, places)
+                self.check(build, expected, places)
 
     @slow
     def test_each_line_of_a_map(self) -> None:
@@ -153,7 +155,7 @@ class TestInterrupts(unittest.TestCase):
             def work(mapped: Any = mapped) -> list[Any]:
                 return list(mapped.map(values, threads=2))
 
-            wanted = work()
+            expected = work()
             with Interrupter(SOURCES) as counter:
                 work()
-            self.check(work, wanted, [(0, line) for line in range(0, counter.lines, 1 if LONG else 3)])
+            self.check(work, expected, [(0, line) for line in range(0, counter.lines, 1 if LONG else 3)])

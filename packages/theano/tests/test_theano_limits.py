@@ -30,7 +30,7 @@ class TestTextsOfNumpy(unittest.TestCase):
 
     def test_operations(self) -> None:
         x = T.dvector("x")
-        made = {
+        outcome = {
             "cast": T.cast(x, DTYPE) * 2,
             "astype": x.astype(DTYPE) + 1,
             "zeros": T.zeros((2,), dtype=DTYPE) + 1,
@@ -39,11 +39,11 @@ class TestTextsOfNumpy(unittest.TestCase):
             "prod": T.prod(x.astype("float32"), dtype=DTYPE, acc_dtype=np.str_("float64")),
             "eye": T.eye(2, dtype=DTYPE) * 2,
         }
-        for name, y in made.items():
+        for name, y in outcome.items():
             for mode in (np.str_("FAST_RUN"), "FAST_COMPILE"):
                 with self.subTest(name=name, mode=mode):
-                    found = theano.function([x], y, mode=mode, on_unused_input="ignore")(np.ones(2))
-                    self.assertEqual(found.dtype, np.float32)
+                    result = theano.function([x], y, mode=mode, on_unused_input="ignore")(np.ones(2))
+                    self.assertEqual(result.dtype, np.float32)
 
 
 class TestLengths(unittest.TestCase):
@@ -61,13 +61,13 @@ class TestLengths(unittest.TestCase):
 
 
 class TestWideExpressions(unittest.TestCase):
-    def check(self, make: Any, count: int, wanted: Any) -> None:
+    def check(self, make: Any, count: int, expected: Any) -> None:
         xs = [T.dvector() for _ in range(count)]
         begin = time.process_time()
         f = theano.function(xs, make(xs), mode="FAST_RUN")
         # One term takes some 0.2 ms; what grows by the square would take minutes.
         self.assertLess(time.process_time() - begin, 20)
-        np.testing.assert_allclose(f(*[np.ones(2)] * count), wanted)
+        np.testing.assert_allclose(f(*[np.ones(2)] * count), expected)
 
     @slow
     def test_sums_and_products(self) -> None:

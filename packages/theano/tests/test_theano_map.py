@@ -18,11 +18,11 @@ class TestMapOfPrograms(unittest.TestCase):
     def check(self, inputs: Sequence[Any], outputs: Sequence[Any], elements: Sequence[tuple[Any, ...]]) -> Any:
         """Compare single calls with calls from threads, in small and larger batches."""
         f = theano.function(list(inputs), list(outputs))
-        wanted = [f(*element) for element in elements]
+        expected = [f(*element) for element in elements]
         for ahead in (2, 100):
-            found = list(f.map(elements, 2, ahead=ahead))
-            self.assertEqual(len(found), len(wanted))
-            for k, (some, others) in enumerate(zip(wanted, found, strict=True)):
+            results = list(f.map(elements, 2, ahead=ahead))
+            self.assertEqual(len(results), len(expected))
+            for k, (some, others) in enumerate(zip(expected, results, strict=True)):
                 for a, b in zip(some, others, strict=True):
                     np.testing.assert_array_equal(a, b, err_msg=f"element {k}")
                     self.assertEqual((np.asarray(a).dtype, np.shape(a)), (np.asarray(b).dtype, np.shape(b)))
@@ -80,14 +80,14 @@ class TestMapOfPrograms(unittest.TestCase):
     def test_results_that_are_arguments_or_shared_values(self) -> None:
         x = T.dvector("x")
         w = theano.shared(np.arange(3.0), name="w", borrow=True)
-        given = [np.arange(3.0) + k for k in range(10)]
+        operands = [np.arange(3.0) + k for k in range(10)]
         f = theano.function([x], [x, theano.Out(w, borrow=True), x + w])
         machine: Any = f.machine
         self.assertTrue(machine.nogil)
-        for value, found in zip(given, f.map(given, 2), strict=True):
-            np.testing.assert_array_equal(found[0], value)
-            np.testing.assert_array_equal(found[1], [0.0, 1.0, 2.0])
-            np.testing.assert_array_equal(found[2], value + np.arange(3.0))
+        for value, item in zip(operands, f.map(operands, 2), strict=True):
+            np.testing.assert_array_equal(item[0], value)
+            np.testing.assert_array_equal(item[1], [0.0, 1.0, 2.0])
+            np.testing.assert_array_equal(item[2], value + np.arange(3.0))
         np.testing.assert_array_equal(w.get_value(), [0.0, 1.0, 2.0])
 
     def test_values_change_meanwhile(self) -> None:
@@ -104,15 +104,15 @@ class TestMapOfPrograms(unittest.TestCase):
     def test_arguments_that_may_be_overwritten(self) -> None:
         x = T.dvector("x")
         f = theano.function([theano.In(x, mutable=True)], x * 2 + 1)
-        found = list(f.map([np.full(4, float(k)) for k in range(50)], 2))
-        np.testing.assert_array_equal(found, np.repeat(2 * np.arange(50.0) + 1, 4).reshape(50, 4))
+        results = list(f.map([np.full(4, float(k)) for k in range(50)], 2))
+        np.testing.assert_array_equal(results, np.repeat(2 * np.arange(50.0) + 1, 4).reshape(50, 4))
 
     def test_the_same_array_in_all_elements(self) -> None:
         x, k = T.dvector("x"), T.dscalar("k")
         big = np.linspace(0, 1, 500)
         f = theano.function([x, k], (T.exp(x) * k).sum())
-        found = [float(v) for v in f.map(((big, float(n)) for n in range(500)), 3)]
-        np.testing.assert_allclose(found, np.exp(big).sum() * np.arange(500.0), rtol=1e-12)
+        results = [float(v) for v in f.map(((big, float(n)) for n in range(500)), 3)]
+        np.testing.assert_allclose(results, np.exp(big).sum() * np.arange(500.0), rtol=1e-12)
 
     def test_profiled_functions_count_all_calls(self) -> None:
         x = T.dscalar("x")

@@ -108,12 +108,12 @@ class TestMessages(unittest.TestCase):
 
     def test_warnings_point_at_the_line(self) -> None:
         for what, (do, texts) in WARNINGS.items():
-            with self.subTest(what), warnings.catch_warnings(record=True) as found:
+            with self.subTest(what), warnings.catch_warnings(record=True) as result:
                 warnings.simplefilter("always")
                 do()
-                self.assertEqual([item.filename for item in found], [__file__])
+                self.assertEqual([item.filename for item in result], [__file__])
                 for text in texts:
-                    self.assertIn(text, str(found[0].message))
+                    self.assertIn(text, str(result[0].message))
 
     def test_warning_of_integers_can_be_turned_off(self) -> None:
         with warnings.catch_warnings(), theano.config.change_flags(warn_integer_gradient=False):
@@ -121,8 +121,8 @@ class TestMessages(unittest.TestCase):
             self.assertEqual(T.grad((iv**2).sum().astype("float64"), iv).ndim, 1)
 
     def test_what_has_a_symbolic_form(self) -> None:
-        found = [np.linspace(0, s, 3), np.linalg.norm(x), scipy.special.erf(x), round(v), math.floor(s)]
-        self.assertTrue(all(isinstance(item, T.TensorVariable) for item in found))
+        results = [np.linspace(0, s, 3), np.linalg.norm(x), scipy.special.erf(x), round(v), math.floor(s)]
+        self.assertTrue(all(isinstance(item, T.TensorVariable) for item in results))
 
     def test_arrays_of_variables_hold_them(self) -> None:
         self.assertIs(np.asarray(x)[()], x)
@@ -145,19 +145,19 @@ def bad_op(store: Callable[[Any, list[Any]], object]) -> Any:
 
 
 def put(value: Callable[[Any], Any]) -> Callable[[Any, list[Any]], object]:
-    return lambda given, outputs: outputs[0].__setitem__(0, value(given))
+    return lambda argument, outputs: outputs[0].__setitem__(0, value(argument))
 
 
 class TestWrongPerform(unittest.TestCase):
     """A wrong `perform` is an error in every mode that says what is wrong."""
 
     STORES: dict[str, tuple[Callable[[Any, list[Any]], object], str]] = {
-        "nothing": (lambda given, outputs: None, "stored nothing"),
-        "the cell": (lambda given, outputs: outputs.__setitem__(0, [given + 1]), "replaced the storage cell"),
-        "rank": (put(lambda given: np.zeros((2, 2))), "2 dimensions"),
-        "dtype": (put(lambda given: given.astype("float32")), "array of float32"),
-        "integers": (put(lambda given: given.astype("int64")), "array of int64"),
-        "text": (put(lambda given: "text"), "type str"),
+        "nothing": (lambda argument, outputs: None, "stored nothing"),
+        "the cell": (lambda argument, outputs: outputs.__setitem__(0, [argument + 1]), "replaced the storage cell"),
+        "rank": (put(lambda argument: np.zeros((2, 2))), "2 dimensions"),
+        "dtype": (put(lambda argument: argument.astype("float32")), "array of float32"),
+        "integers": (put(lambda argument: argument.astype("int64")), "array of int64"),
+        "text": (put(lambda argument: "text"), "type str"),
         "a list": (put(list), "Python list"),
     }
 

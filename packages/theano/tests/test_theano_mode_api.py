@@ -30,12 +30,12 @@ def steps(name: str | None) -> set[str]:
 
 def rules(name: str | None, *, without: frozenset[str] | set[str] = frozenset()) -> set[str]:
     """Return the names of all rules that an optimizer applies to nodes, but for steps `without` at the top level."""
-    found: set[str] = set()
+    results: set[str] = set()
     sequence = optdb.query(predefined_optimizers[name])
     for label, part in zip(sequence.labels, sequence.rewriters, strict=True):
         if label not in without:
-            found.update(rule.name for rule in getattr(part, "node_rewriters", ()))
-    return found
+            results.update(rule.name for rule in getattr(part, "node_rewriters", ()))
+    return results
 
 
 ANNOUNCED = """

@@ -143,14 +143,14 @@ class TestNames(TestCase):
 
     def test_each_name_that_a_module_lists_exists(self) -> None:
         for layer in LAYERS:
-            for found in pkgutil.walk_packages(layer.__path__, f"{layer.__name__}."):
-                if found.name.endswith("__main__"):
+            for item in pkgutil.walk_packages(layer.__path__, f"{layer.__name__}."):
+                if item.name.endswith("__main__"):
                     continue
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")  # old places say that they are old
-                    module = importlib.import_module(found.name)
+                    module = importlib.import_module(item.name)
                 missing = [name for name in getattr(module, "__all__", ()) if not hasattr(module, name)]
-                self.assertEqual(missing, [], found.name)
+                self.assertEqual(missing, [], item.name)
 
     def test_helpers_for_tests_are_found_when_asked_for(self) -> None:
         self.assertIs(theano.gradient.verify_grad, theano_testing.tensor.verify_grad)

@@ -29,10 +29,10 @@ ADVICE: dict[str, str] = importlib.import_module("theano_tensor._protocols._nump
 class TestAdvice(unittest.TestCase):
     def test_named_functions_exist(self) -> None:
         for name, advice in ADVICE.items():
-            for found in re.findall(r"\b(?:T|theano)((?:\.[A-Za-z_]\w*)+)", advice):
-                with self.subTest(name, found=found):
-                    root = theano if f"theano{found}" in advice else T
-                    self.assertTrue(callable(operator.attrgetter(found[1:])(root)))
+            for item in re.findall(r"\b(?:T|theano)((?:\.[A-Za-z_]\w*)+)", advice):
+                with self.subTest(name, found=item):
+                    root = theano if f"theano{item}" in advice else T
+                    self.assertTrue(callable(operator.attrgetter(item[1:])(root)))
 
 
 OLD_SETTINGS = "device=gpu0,lib.cnmem=1,gpuarray.sync=True,cublas.lib=/usr,no_such=1,cycle_detection=fast"
@@ -84,8 +84,8 @@ class TestOldFlags(unittest.TestCase):
     @slow
     def test_warnings_point_at_the_line_of_the_program(self) -> None:
         done = run_with_old_settings()
-        found = [line.split("program.py:")[1][:2] for line in done.stderr.splitlines() if "UserWarning" in line]
-        self.assertEqual(found, ["3:"] * 3, done.stderr)
+        results = [line.split("program.py:")[1][:2] for line in done.stderr.splitlines() if "UserWarning" in line]
+        self.assertEqual(results, ["3:"] * 3, done.stderr)
 
     @slow
     def test_the_doctor_says_the_same(self) -> None:
@@ -104,8 +104,8 @@ class TestNames(unittest.TestCase):
             "cholesky": "theano.tensor.slinalg.cholesky",
             "pool_2d": "theano.tensor.signal.pool.pool_2d",
         }
-        for name, place in cases.items():
-            with self.assertRaisesRegex(AttributeError, rf"no attribute '{name}'; did you mean {place}\?"):
+        for name, position in cases.items():
+            with self.assertRaisesRegex(AttributeError, rf"no attribute '{name}'; did you mean {position}\?"):
                 getattr(T, name)
         with self.assertRaisesRegex(AttributeError, r"did you mean theano\.tensor\.dvector\?"):
             getattr(theano, "dvector")  # noqa: B009 - type checkers know that it is not there

@@ -35,11 +35,11 @@ class TestSoftmaxOps(unittest.TestCase):
         outputs = nnet.crossentropy_softmax_argmax_1hot_with_bias(x, b, y)
         outputs += T.grad(outputs[0].sum(), [x, b])
         values = RNG.randn(2, 3), RNG.randn(3), np.array([2, 0], dtype="int32")
-        found = [theano.function([x, b, y], outputs, mode=mode)(*values) for mode in MODES]
-        for others in found[1:]:
-            for first, other in zip(found[0], others, strict=True):
+        results = [theano.function([x, b, y], outputs, mode=mode)(*values) for mode in MODES]
+        for others in results[1:]:
+            for first, other in zip(results[0], others, strict=True):
                 np.testing.assert_allclose(first, other)
-        self.assertEqual(found[0][2].dtype, "int32")
+        self.assertEqual(results[0][2].dtype, "int32")
 
     def test_negative_classes_are_refused(self) -> None:
         x, b, y = T.dmatrix("x"), T.dvector("b"), T.lvector("y")
@@ -100,9 +100,9 @@ class TestCorrelations(unittest.TestCase):
             f = theano.function([x, w], outputs, mode=theano.compile.get_default_mode().excluding(*excluded))
             return {type(node.op) for node in f.maker.fgraph.toposort()}
 
-        wanted = {corr.CorrMM, corr.CorrMM_gradInputs, corr.CorrMM_gradWeights}
-        self.assertLessEqual(wanted, kinds())
-        self.assertTrue(wanted.isdisjoint(kinds("conv_gemm")))
+        expected = {corr.CorrMM, corr.CorrMM_gradInputs, corr.CorrMM_gradWeights}
+        self.assertLessEqual(expected, kinds())
+        self.assertTrue(expected.isdisjoint(kinds("conv_gemm")))
         self.assertIn(opt.ConvOp, kinds("conv_gemm"))
 
     def test_former_convolutions_compute_the_same(self) -> None:
@@ -111,12 +111,12 @@ class TestCorrelations(unittest.TestCase):
         for border in ("valid", "full"):
             y = nnet.conv2d(x, w, border_mode=border)
             outputs = [y, *T.grad((y**2).sum(), [x, w])]
-            found = [
+            results = [
                 theano.function([x, w], outputs, mode=theano.compile.get_default_mode().excluding(*tags))(*values)
                 for tags in ((), ("conv_gemm",), ("conv_gemm", "conv_opts"))
             ]
-            for others in found[1:]:
-                for first, other in zip(found[0], others, strict=True):
+            for others in results[1:]:
+                for first, other in zip(results[0], others, strict=True):
                     np.testing.assert_allclose(first, other)
 
 
@@ -182,10 +182,10 @@ class TestOtherOps(unittest.TestCase):
 class TestActivations(unittest.TestCase):
     def test_derivative_of_relu_at_zero(self) -> None:
         x = T.dvector("x")
-        for alpha, wanted in ((0, [0, 0.5, 1]), (0.1, [0.1, 0.55, 1])):
+        for alpha, expected in ((0, [0, 0.5, 1]), (0.1, [0.1, 0.55, 1])):
             for mode in MODES:
                 f = theano.function([x], T.grad(nnet.relu(x, alpha).sum(), x), mode=mode)
-                np.testing.assert_allclose(f([-2.0, 0.0, 3.0]), wanted)
+                np.testing.assert_allclose(f([-2.0, 0.0, 3.0]), expected)
 
     def test_relu_of_large_numbers(self) -> None:
         values = [-np.inf, -1.7e308, 1.7e308, np.inf]

@@ -23,22 +23,22 @@ class TestMaxAndArgmax(unittest.TestCase):
         x = T.dmatrix("x")
         for axis in (None, 0, 1, -1, (0, 1), NoneConst.clone()):
             results = theano.function([x], T.max_and_argmax(x, axis=axis))(ROWS)
-            wanted = axis if isinstance(axis, int) else None
-            np.testing.assert_array_equal(results[0], ROWS.max(axis=wanted))
-            np.testing.assert_array_equal(results[1], ROWS.argmax(axis=wanted))
+            expected = axis if isinstance(axis, int) else None
+            np.testing.assert_array_equal(results[0], ROWS.max(axis=expected))
+            np.testing.assert_array_equal(results[1], ROWS.argmax(axis=expected))
 
     def test_kept_dimensions(self) -> None:
-        largest, place = T.max_and_argmax(T.dmatrix(), axis=0, keepdims=True)
-        self.assertEqual((largest.broadcastable, place.broadcastable), ((True, False),) * 2)
+        largest, position = T.max_and_argmax(T.dmatrix(), axis=0, keepdims=True)
+        self.assertEqual((largest.broadcastable, position.broadcastable), ((True, False),) * 2)
 
     def test_graphs_show_it_where_both_are_used(self) -> None:
         x = T.dvector("x")
         pair = T.max_and_argmax(x)
         kinds = [
-            [isinstance(node.op, T.MaxAndArgmax) for node in theano.function([x], wanted).maker.fgraph.toposort()]
-            for wanted in (pair, pair[:1], pair[1:])
+            [isinstance(node.op, T.MaxAndArgmax) for node in theano.function([x], expected).maker.fgraph.toposort()]
+            for expected in (pair, pair[:1], pair[1:])
         ]
-        self.assertEqual([any(found) for found in kinds], [True, False, False])
+        self.assertEqual([any(item) for item in kinds], [True, False, False])
 
     def test_derivatives(self) -> None:
         unittest_tools.verify_grad(lambda x: T.MaxAndArgmax([1])(x)[0], [ROWS], rng=np.random.RandomState(1))
@@ -128,10 +128,10 @@ class TestFunctions(unittest.TestCase):
         self.assertIn(T.bscalar, T.int_types)
 
     def test_a_star_import_brings_what_it_did(self) -> None:
-        found: dict[str, object] = {}
-        exec("from theano.tensor import *", found)
+        result: dict[str, object] = {}
+        exec("from theano.tensor import *", result)
         self.assertLessEqual(
-            {"np", "theano", "compile", "basic", "gof", "NoneConst", "MaxAndArgmax", "Tri"}, set(found)
+            {"np", "theano", "compile", "basic", "gof", "NoneConst", "MaxAndArgmax", "Tri"}, set(result)
         )
 
     def test_values_that_are_not_finite_can_be_refused(self) -> None:

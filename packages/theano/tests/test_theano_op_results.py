@@ -57,8 +57,8 @@ def spoil(how: str, x: Any, storage: list[Any]) -> None:
         case "none":
             pass
         case _:
-            made = {"list": [1.0, 2.0], "float": 2.0, "text": "2", "dtype": x.astype("float32"), "rank": x[None]}
-            storage[0][0] = made.get(how, x)
+            result = {"list": [1.0, 2.0], "float": 2.0, "text": "2", "dtype": x.astype("float32"), "rank": x[None]}
+            storage[0][0] = result.get(how, x)
 
 
 class Careless(theano.Op):
@@ -215,16 +215,16 @@ class TestResults(unittest.TestCase):
             for how in ("scalar", "swapped", "swapped scalar", "unaligned"):
                 y = Plain(how)(x)
                 outputs = [y, y * 2, T.diag(y) if y.ndim else y + x[0], y[1] if y.ndim else y * x[1]]
-                found = theano.function([x], outputs, mode=mode())(VALUES)
+                result = theano.function([x], outputs, mode=mode())(VALUES)
                 exact = VALUES.sum() if y.ndim == 0 else VALUES
-                rest = [exact + 0, exact * 1] if y.ndim == 0 else [np.diag(exact), exact[1]]
+                others = [exact + 0, exact * 1] if y.ndim == 0 else [np.diag(exact), exact[1]]
                 with self.subTest(mode=name, how=how):
-                    for value, wanted in zip(found, [exact, exact * 2, *rest], strict=True):
-                        np.testing.assert_array_equal(value, wanted)
+                    for value, expected in zip(result, [exact, exact * 2, *others], strict=True):
+                        np.testing.assert_array_equal(value, expected)
                         self.assertTrue(value.dtype.isnative)
 
     def test_storage_that_an_op_keeps_is_not_used_again(self) -> None:
-        kept: list[Any] = []
+        references: list[Any] = []
 
         class Keeper(theano.Op):
             __props__ = ()
@@ -233,12 +233,12 @@ class TestResults(unittest.TestCase):
                 return theano.Apply(self, [x], [x.type()])
 
             def perform(self, node: Any, inputs: Any, output_storage: Any, params: Any = None) -> None:
-                kept.append(output_storage[0])
-                output_storage[0][0] = inputs[0] + len(kept)
+                references.append(output_storage[0])
+                output_storage[0][0] = inputs[0] + len(references)
 
         x = T.dvector("x")
         f = theano.function([x], Keeper()(x), mode=theano.Mode("cvm", None))
         first, second = f(VALUES), f(VALUES)
-        self.assertIs(kept[0][0], first)
-        self.assertIsNot(kept[0], kept[1])
+        self.assertIs(references[0][0], first)
+        self.assertIsNot(references[0], references[1])
         np.testing.assert_array_equal(second, VALUES + 2)

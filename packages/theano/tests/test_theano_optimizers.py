@@ -52,15 +52,15 @@ class TestLocalOptimizers(unittest.TestCase):
             gof.local_optimizer(["add"])  # type: ignore[list-item]
 
     def test_requirements(self) -> None:
-        found: list[Any] = []
+        results: list[Any] = []
 
-        @gof.local_optimizer([add], inplace=True, requirements=[found.append])
+        @gof.local_optimizer([add], inplace=True, requirements=[results.append])
         def nothing(node: Any) -> Any:
             return None
 
         e = graph(add(x, y))
         gof.TopoOptimizer(nothing).optimize(e)
-        self.assertIs(found[0], e)
+        self.assertIs(results[0], e)
         self.assertTrue(any(isinstance(f, destroyhandler.DestroyHandler) for f in e._features))
 
     def test_a_class_without_transform(self) -> None:
@@ -143,12 +143,12 @@ class TestNavigators(unittest.TestCase):
         self.assertTrue(gof.NavigatorOptimizer(gof.OpRemove(identity)).ignore_newtrees)
 
     def test_names(self) -> None:
-        made: Any = gof.out2in(neg_neg, add_to_sub, name="both", ignore_newtrees=True)
+        result: Any = gof.out2in(neg_neg, add_to_sub, name="both", ignore_newtrees=True)
         self.assertEqual(
-            (made.name, made.__name__, made.order, made.ignore_newtrees), ("both", "both", "out_to_in", True)
+            (result.name, result.__name__, result.order, result.ignore_newtrees), ("both", "both", "out_to_in", True)
         )
         self.assertEqual(gof.in2out(neg_neg).name, "neg_neg")
-        made.print_summary(out := io.StringIO())
+        result.print_summary(out := io.StringIO())
         self.assertIn("neg_neg", out.getvalue())
 
     def test_op_keys(self) -> None:
@@ -198,9 +198,9 @@ class TestNavigators(unittest.TestCase):
         order: list[str] = []
 
         def noting(name: str) -> Any:
-            made = gof.FromFunctionOptimizer(lambda fgraph: order.append(name))
-            made.name = name
-            return made
+            result = gof.FromFunctionOptimizer(lambda fgraph: order.append(name))
+            result.name = name
+            return result
 
         e = graph(neg(neg(x)))
         equilibrium = gof.EquilibriumOptimizer(
@@ -356,10 +356,10 @@ class TestStackTraces(unittest.TestCase):
 class TestNames(unittest.TestCase):
     def test_classes_live_where_they_are_documented(self) -> None:
         for name in opt.__all__:
-            found = getattr(opt, name)
-            if isinstance(found, type):
-                self.assertEqual(found.__module__, "theano.gof.opt")
-                self.assertIs(pickle.loads(pickle.dumps(found)), found)
+            result = getattr(opt, name)
+            if isinstance(result, type):
+                self.assertEqual(result.__module__, "theano.gof.opt")
+                self.assertIs(pickle.loads(pickle.dumps(result)), result)
         self.assertIs(gof.opt.GlobalOptimizer, gof.Optimizer)
 
     def test_features_and_inplace_checks(self) -> None:

@@ -143,8 +143,8 @@ class TestNextVersion(unittest.TestCase):
         for name in ("basic", "checkpoints", "op", "opt", "utils", "views"):
             with self.subTest(module=name):
                 old = "scan" if name == "basic" else f"scan_{name}"
-                found = importlib.import_module(f"theano.scan.{name}")
-                self.assertIs(found, importlib.import_module(f"theano.scan_module.{old}"))
+                result = importlib.import_module(f"theano.scan.{name}")
+                self.assertIs(result, importlib.import_module(f"theano.scan_module.{old}"))
         self.assertIs(importlib.import_module("theano.scan").until, theano.scan_module.until)
         # The function keeps its name.
         values, _ = theano.scan(lambda a: a * 2, sequences=T.arange(3))
@@ -167,8 +167,8 @@ class TestSmallNames(unittest.TestCase):
         x = T.scalar()
         y = (x + 1) * 2
         for bfs in (True, False):
-            found = list(walk([y], lambda v: v.owner.inputs if v.owner else None, bfs=bfs))
-            self.assertLessEqual({x, y}, set(found))
+            results = list(walk([y], lambda v: v.owner.inputs if v.owner else None, bfs=bfs))
+            self.assertLessEqual({x, y}, set(results))
         tree = {4: [3, 2], 3: [2, 1]}
         self.assertEqual(
             list(walk([4], tree.get, return_children=True)), [(4, [3, 2]), (3, [2, 1]), (2, None), (1, None)]

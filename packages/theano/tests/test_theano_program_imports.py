@@ -150,10 +150,10 @@ class TestImports(unittest.TestCase):
     def test_each_name_that_programs_import(self) -> None:
         for program, modules in PROGRAMS.items():
             for module, names in modules.items():
-                found = importlib.import_module(module)
+                result = importlib.import_module(module)
                 for name in names.split():
                     with self.subTest(program, module=module, name=name):
-                        self.assertIsNotNone(getattr(found, name))
+                        self.assertIsNotNone(getattr(result, name))
 
     def test_what_is_subclassed_is_a_class(self) -> None:
         for thing in (T.Op, T.Apply, T.Variable, T.Constant, theano.gof.PureOp, theano.scalar.UnaryScalarOp):

@@ -60,9 +60,9 @@ class TestTutorial(unittest.TestCase):
         np.testing.assert_array_equal(f()[0], np.random.RandomState(89234).uniform(size=(2, 2)))
         streams.seed(902340)
         seeds = np.random.RandomState(902340)
-        for found, name in zip(f(), ("uniform", "normal"), strict=True):
+        for item, name in zip(f(), ("uniform", "normal"), strict=True):
             state = np.random.RandomState(int(seeds.randint(2**30)))
-            np.testing.assert_array_equal(found, getattr(state, name)(size=(2, 2)))
+            np.testing.assert_array_equal(item, getattr(state, name)(size=(2, 2)))
 
     @in_each_mode
     def test_sharing_streams_between_functions(self, mode: str | Mode) -> None:
@@ -89,8 +89,8 @@ class TestTutorial(unittest.TestCase):
             later = f()
             np.testing.assert_array_equal(later, g())
             if kind is RandomStreams:
-                found = np.concatenate([*values, later])
-                np.testing.assert_allclose(found, [0.72803009, 0.55056769, 0.59044123], atol=5e-9)
+                result = np.concatenate([*values, later])
+                np.testing.assert_allclose(result, [0.72803009, 0.55056769, 0.59044123], atol=5e-9)
             state, new_state, *_ = first.rng.state_updates[0]
             self.assertEqual(state.type, new_state.type)
 
@@ -110,12 +110,12 @@ class TestOtherNames(unittest.TestCase):
         middle, first = raw_random.normal(r, (3,))
         last, second = raw_random.multinomial(middle, (2,), p_vals=[0.25, 0.75])
         f = function([r], [first, second, last], mode=mode)
-        state, given = np.random.RandomState(4), np.random.RandomState(4)
-        found = f(given)
-        np.testing.assert_array_equal(found[0], state.normal(size=3))
-        np.testing.assert_array_equal(found[1], state.multinomial(1, [0.25, 0.75], 2))
-        self.assertTrue(r.type.values_eq(found[2], state))
-        self.assertTrue(r.type.values_eq(given, np.random.RandomState(4)))
+        state, operands = np.random.RandomState(4), np.random.RandomState(4)
+        result = f(operands)
+        np.testing.assert_array_equal(result[0], state.normal(size=3))
+        np.testing.assert_array_equal(result[1], state.multinomial(1, [0.25, 0.75], 2))
+        self.assertTrue(r.type.values_eq(result[2], state))
+        self.assertTrue(r.type.values_eq(operands, np.random.RandomState(4)))
 
     @in_each_mode
     def test_dropout_with_gradient(self, mode: str | Mode) -> None:
@@ -133,10 +133,10 @@ class TestOtherNames(unittest.TestCase):
         for kind in KINDS:
             streams = kind(5)
             draws = [streams.uniform((3,)), streams.normal((3,)), streams.binomial((3,)), streams.choice((3,), 5)]
-            found = function([], draws, mode="DebugMode")()
+            result = function([], draws, mode="DebugMode")()
             again = kind(5)
             draws = [again.uniform((3,)), again.normal((3,)), again.binomial((3,)), again.choice((3,), 5)]
-            for a, b in zip(found, function([], draws)(), strict=True):
+            for a, b in zip(result, function([], draws)(), strict=True):
                 np.testing.assert_allclose(a, b, rtol=1e-12)
 
     def test_copies_and_pickles_of_functions(self) -> None:

@@ -98,11 +98,11 @@ class TestWrittenAsAWhole(unittest.TestCase):
 
     def test_rows_set_to_sum(self) -> None:
         v = T.dmatrix()
-        for rows, kept in (([2, 1], False), ([1, 1], True), ([0, -1], True)):
+        for rows, keeps in (([2, 1], False), ([1, 1], True), ([0, -1], True)):
             part = v[rows]
             f = theano.function([v], T.set_subtensor(part, part + 3))
             (op,) = (op for op in ops_of(f) if isinstance(op, T.AdvancedIncSubtensor1))
-            self.assertEqual(op.set_instead_of_inc, kept)
+            self.assertEqual(op.set_instead_of_inc, keeps)
             expected = np.zeros((3, 2))
             expected[rows] += 3
             np.testing.assert_array_equal(f(np.zeros((3, 2))), expected)
@@ -164,10 +164,10 @@ class TestForms(unittest.TestCase):
         values = np.array([-2.0, -0.5, 1.5, 3.0])
         for exponent, steps in ((15, 6), (-15, 6), (16, 4), (-16, 4), (3, 2)):
             f = theano.function([v], v**exponent, mode=BY_ITSELF)
-            first, *rest = ops_of(f)
+            first, *others = ops_of(f)
             with self.subTest(exponent=exponent):
                 self.assertEqual(len(first.scalar_op.fgraph.apply_nodes), steps)
-                self.assertEqual(len(rest), exponent < 0)
+                self.assertEqual(len(others), exponent < 0)
                 np.testing.assert_allclose(f(values), values**exponent, rtol=1e-13)
 
     def test_tiles_of_one(self) -> None:
@@ -209,9 +209,9 @@ class TestLinkerItself(unittest.TestCase):
                 linker.make_function()
             linker.accept(FunctionGraph([x], [x * 2]))
             np.testing.assert_array_equal(linker.make_function()([1, 2]), [2, 4])
-            thunk, (given,), (found,) = linker.make_thunk()
-            given.value = np.array([3.0])
+            thunk, (operands,), (result,) = linker.make_thunk()
+            operands.value = np.array([3.0])
             thunk()
-            np.testing.assert_array_equal(found.value, [6])
+            np.testing.assert_array_equal(result.value, [6])
             self.assertEqual(linker, kind())
             self.assertEqual(pickle.loads(pickle.dumps(linker)), kind())

@@ -86,8 +86,8 @@ class TestBase(unittest.TestCase):
         op: Any = GradOnly()
         (by_x,) = op.L_op([x], [op(x)], [x])
         (along,) = op.R_op([x], [x])
-        for found in (by_x, along, T.Rop(op(x), x, x), T.Lop(op(x), x, x)):
-            np.testing.assert_allclose(found.eval({x: [1.0, 2.0]}), [2.0, 4.0])
+        for item in (by_x, along, T.Rop(op(x), x, x), T.Lop(op(x), x, x)):
+            np.testing.assert_allclose(item.eval({x: [1.0, 2.0]}), [2.0, 4.0])
 
     def test_an_op_without_gradient(self) -> None:
         x, op = T.dvector("x"), cast(Any, Bare())
@@ -127,8 +127,8 @@ class TestMethods(unittest.TestCase):
         x, y, g = T.dmatrices("x", "y", "g")
         node: Any = T.dot(x, y).owner
         values = [np.random.default_rng(k).normal(size=(2, 2)) for k in range(3)]
-        for found in (node.op.grad([x, y], [g]), node.op.L_op([x, y], node.outputs, [g])):
-            by_x, by_y = theano.function([x, y, g], found)(*values)
+        for item in (node.op.grad([x, y], [g]), node.op.L_op([x, y], node.outputs, [g])):
+            by_x, by_y = theano.function([x, y, g], item)(*values)
             np.testing.assert_allclose(by_x, values[2] @ values[1].T)
             np.testing.assert_allclose(by_y, values[0].T @ values[2])
 

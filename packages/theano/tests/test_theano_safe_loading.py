@@ -94,10 +94,10 @@ class TestGraphs(unittest.TestCase):
         for name, (build, values) in CASES.items():
             with self.subTest(name=name):
                 inputs, outputs = build()
-                given, results = loaded((inputs, outputs))
-                wanted = theano.function(inputs, outputs, mode=_MODE)(*values)
-                found = theano.function(given, results, mode=_MODE)(*values)
-                for a, b in zip(found, wanted, strict=True):
+                operands, results = loaded((inputs, outputs))
+                expected = theano.function(inputs, outputs, mode=_MODE)(*values)
+                result = theano.function(operands, results, mode=_MODE)(*values)
+                for a, b in zip(result, expected, strict=True):
                     np.testing.assert_array_equal(a, b)
                 self.assertEqual(theano.pp(results[0]), theano.pp(outputs[0]))
 
@@ -105,10 +105,10 @@ class TestGraphs(unittest.TestCase):
         x = theano.sparse.csc_matrix("x")
         weights = theano.shared(scipy.sparse.csr_matrix(np.eye(3)), name="weights")
         product = theano.sparse.dot(x, weights.toarray())
-        given, result, kept = loaded((x, product, weights))
+        operands, result, kept = loaded((x, product, weights))
         value = scipy.sparse.csc_matrix(np.arange(6.0).reshape(2, 3))
-        found, wanted = result.eval({given: value}), product.eval({x: value})
-        np.testing.assert_array_equal(getattr(found, "toarray", lambda: found)(), np.asarray(wanted))
+        outcome, expected = result.eval({operands: value}), product.eval({x: value})
+        np.testing.assert_array_equal(getattr(outcome, "toarray", lambda: outcome)(), np.asarray(expected))
         self.assertEqual((kept.get_value() != weights.get_value()).nnz, 0)
 
     def test_sparse_matrices_with_indices_beyond_their_shape(self) -> None:
@@ -121,18 +121,18 @@ class TestGraphs(unittest.TestCase):
     def test_random_streams(self) -> None:
         streams = T.shared_randomstreams.RandomStreams(7)
         draws = [streams.normal((3,)), streams.permutation(n=4)]
-        found = loaded(draws)
-        self.assertIs(type(found[0]), type(draws[0]))
-        for mine, theirs in zip(found, draws, strict=True):
+        result = loaded(draws)
+        self.assertIs(type(result[0]), type(draws[0]))
+        for mine, theirs in zip(result, draws, strict=True):
             np.testing.assert_array_equal(theano.function([], mine)(), theano.function([], theirs)())
 
     def test_a_long_chain(self) -> None:
         x = y = T.dscalar("x")
         for _ in range(1000):
             y = y + 1
-        given, result = loaded((x, y))
+        operands, result = loaded((x, y))
         count = 0
-        while result is not given:
+        while result is not operands:
             result, count = result.owner.inputs[0], count + 1
         self.assertEqual(count, 1000)
 
@@ -146,15 +146,15 @@ class TestGraphs(unittest.TestCase):
         mode = theano.compile.get_mode("FAST_RUN").excluding("inplace")
         x = T.dmatrix("x")
         sums, _ = theano.scan(lambda row: row.sum(), sequences=x, mode=mode)
-        given, result = loaded((x, sums))
-        np.testing.assert_array_equal(theano.function([given], result)(np.ones((2, 3))), [3.0, 3.0])
+        operands, result = loaded((x, sums))
+        np.testing.assert_array_equal(theano.function([operands], result)(np.ones((2, 3))), [3.0, 3.0])
 
 
 class Own(Op):
     __props__ = ("told",)
 
-    def __init__(self, told: Any) -> None:
-        self.told = told
+    def __init__(self, message: Any) -> None:
+        self.told = message
 
 
 class TestOps(unittest.TestCase):

@@ -70,8 +70,8 @@ class TestClasses(unittest.TestCase):
         x, y = T.fvector(), T.dvector()
         z = T.Elemwise(op)(x, y)
         self.assertEqual(z.dtype, "float32")
-        found = theano.function([x, y], z)(np.ones(2, "float32"), np.full(2, 0.5))
-        np.testing.assert_array_equal(found, np.full(2, 1.5, "float32"))
+        result = theano.function([x, y], z)(np.ones(2, "float32"), np.full(2, 0.5))
+        np.testing.assert_array_equal(result, np.full(2, 1.5, "float32"))
 
     def test_hierarchy(self) -> None:
         for op, kind in (
@@ -93,8 +93,8 @@ class TestClasses(unittest.TestCase):
             (Doubled(scalar.upgrade_to_float, name="doubled"), 2 * POINTS, np.full(3, 2.0)),
         ):
             y = T.Elemwise(op)(x)
-            found = theano.function([x], [y + 0.0, T.grad(y.sum(), x)])(POINTS)
-            np.testing.assert_allclose(found, [value, slope])
+            result = theano.function([x], [y + 0.0, T.grad(y.sum(), x)])(POINTS)
+            np.testing.assert_allclose(result, [value, slope])
 
     def test_code_of_two_ops_in_one_loop(self) -> None:
         x = T.dvector()
@@ -133,8 +133,8 @@ class TestRewrites(unittest.TestCase):
         self.assertIsInstance(opt.local_useless_elemwise, LocalOptimizer)
         self.assertEqual(opt.local_useless_elemwise.__name__, "local_useless_elemwise")
         x = T.dvector()
-        (found,) = opt.local_mul_specialize.transform((x * 1).owner)
-        self.assertIs(found, x)
+        (result,) = opt.local_mul_specialize.transform((x * 1).owner)
+        self.assertIs(result, x)
         self.assertFalse(opt.local_mul_specialize.transform((x * 3).owner))
 
     def test_allocs_are_joined(self) -> None:

@@ -97,10 +97,10 @@ class TestTutorial(unittest.TestCase):
         mask = streams.binomial(n=1, p=0.5, size=b.shape)
         results, updates = scan(lambda v: T.tanh(T.dot(v, w) + b) * mask, sequences=x)
         f = theano.function([x, w, b], results, updates=updates, allow_input_downcast=True)
-        found = f(np.eye(10, 2), np.ones((2, 2)), np.array([1.0, 2.0]))
+        result = f(np.eye(10, 2), np.ones((2, 2)), np.array([1.0, 2.0]))
         expected = np.tanh(np.eye(10, 2) @ np.ones((2, 2)) + [1, 2])
-        self.assertTrue(np.all((found == 0) | np.isclose(found, expected)))
-        self.assertGreater(len(np.unique((found == 0).astype(int), axis=0)), 1)
+        self.assertTrue(np.all((result == 0) | np.isclose(result, expected)))
+        self.assertGreater(len(np.unique((result == 0).astype(int), axis=0)), 1)
 
     def test_views_and_until(self) -> None:
         x = T.vector("x")

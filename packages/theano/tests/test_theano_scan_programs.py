@@ -46,9 +46,9 @@ class TestSteps(unittest.TestCase):
             lambda v, h, *_: T.tanh(T.dot(v, joined) + h), x, T.zeros(4), parts, strict=True, go_backwards=True
         )
         value = rng.normal(size=(2, 3))
-        whole = np.concatenate([p.get_value() for p in parts], axis=1)
-        first = np.tanh(value[1] @ whole)
-        np.testing.assert_allclose(theano.function([x], rows)(value), [first, np.tanh(value[0] @ whole + first)])
+        full = np.concatenate([p.get_value() for p in parts], axis=1)
+        first = np.tanh(value[1] @ full)
+        np.testing.assert_allclose(theano.function([x], rows)(value), [first, np.tanh(value[0] @ full + first)])
 
     def test_given_variables_that_no_step_uses_are_inputs(self) -> None:
         x, unused = T.dvector("x"), T.dmatrix("unused")
@@ -129,8 +129,8 @@ class TestKinds(unittest.TestCase):
             self.assertIsInstance(out.owner.op, T.Subtensor)
             self.assertIs(out.owner.inputs[0].owner, self.node)
             self.assertEqual(out.owner.op.entries[0].start, first)
-        whole = theano.function([self.s, self.x0, self.w], self.node.outputs[:2], on_unused_input="ignore")
-        mitsot, sitsot = whole([1, 2, 3], [4, 5], 1)
+        full = theano.function([self.s, self.x0, self.w], self.node.outputs[:2], on_unused_input="ignore")
+        mitsot, sitsot = full([1, 2, 3], [4, 5], 1)
         self.assertEqual((mitsot.tolist(), sitsot.tolist()), ([4, 5, 9, 14, 23], [0, 1, 3, 6]))
 
     def test_gradients_of_whole_buffers(self) -> None:
@@ -142,7 +142,7 @@ class TestKinds(unittest.TestCase):
         theano.gradient.verify_grad(cost, [rng.normal(size=3), rng.normal(size=2)], rng=rng)
 
     def test_every_mode_gives_the_same(self) -> None:
-        found = []
+        results = []
         for mode in (None, "FAST_COMPILE", "DebugMode", theano.Mode("py", None)):
             f = theano.function(
                 [self.s, self.x0, self.w],
@@ -150,9 +150,9 @@ class TestKinds(unittest.TestCase):
                 mode=mode,
                 on_unused_input="ignore",
             )
-            found.append(f([1.0, 2.0], [3.0, 4.0], 0.5))
-        for other in found[1:]:
-            for a, b in zip(found[0], other, strict=True):
+            results.append(f([1.0, 2.0], [3.0, 4.0], 0.5))
+        for other in results[1:]:
+            for a, b in zip(results[0], other, strict=True):
                 np.testing.assert_allclose(a, b)
 
     def test_ops_are_compared_and_pickled(self) -> None:
@@ -172,9 +172,9 @@ class TestNames(unittest.TestCase):
         y = T.dscalar("y")
 
         def step(v: Any, total: Any) -> Any:
-            found = v * y + total
-            found.tag.replacement = outer * (total - v)
-            return found
+            result = v * y + total
+            result.tag.replacement = outer * (total - v)
+            return result
 
         rows, _ = scan(step, x, T.zeros(()))
         (changed,) = scan_utils.map_variables(lambda v: getattr(v.tag, "replacement", v), [rows * 2])
@@ -209,19 +209,19 @@ class TestNames(unittest.TestCase):
         checks = scan_utils.Validator(valid=[a], invalid=[b], valid_equivalent={c: a})
         self.assertEqual(checks.check(a), (a, True))
         self.assertIsNone(checks.check(a + b))
-        found = checks.check(c * 2)
-        assert found is not None
-        self.assertEqual((float(found[0].eval({a: 3.0})), found[1]), (6.0, False))
+        result = checks.check(c * 2)
+        assert result is not None
+        self.assertEqual((float(result[0].eval({a: 3.0})), result[1]), (6.0, False))
 
     def test_rewriters_by_name(self) -> None:
         x, w = T.dvector("x"), T.dscalar("w")
         rows, _ = scan(lambda v, h, w: T.tanh(v * T.exp(v) + h * w), x, T.zeros(()), w)
-        for name, kept in (("PushOutSeqScan", False), ("ScanSaveMem", True), ("PushOutNonSeqScan", True)):
+        for name, keeps in (("PushOutSeqScan", False), ("ScanSaveMem", True), ("PushOutNonSeqScan", True)):
             graph = theano.gof.FunctionGraph([x, w], [rows[-1]])
             getattr(scan_opt, name)().optimize(graph)
             (op,) = [node.op for node in graph.toposort() if isinstance(node.op, Scan)]
             exponentials = [n for n in op.fgraph.toposort() if "exp" in str(n.op)]
-            self.assertEqual(bool(exponentials), kept, name)
+            self.assertEqual(bool(exponentials), keeps, name)
         twice = [scan(lambda v, h: T.tanh(v + h), x, T.constant(k, dtype="float64"))[0] for k in (0.0, 1.0)]
         graph = theano.gof.FunctionGraph([x], twice)
         nodes = [v.owner.inputs[0].owner for v in twice[:1]]

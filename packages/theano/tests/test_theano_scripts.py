@@ -43,8 +43,8 @@ class ScriptCase(TestCase):
         with self.assertRaises(SystemExit) as caught, redirect_stderr(errors):
             load(script).main(arguments)
         self.assertEqual(caught.exception.code, 2)
-        line, rest = errors.getvalue().split("\n", 1)
-        self.assertEqual(rest, "")
+        line, others = errors.getvalue().split("\n", 1)
+        self.assertEqual(others, "")
         self.assertTrue(line.startswith(f"{script.name}: error: "), line)
         return line
 

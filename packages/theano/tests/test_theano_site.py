@@ -40,7 +40,7 @@ class TestHowAFunctionIsMade(unittest.TestCase):
         self.assertEqual(self.made.graph_text(self.step.maker.fgraph), self.made.graph_text(plain.maker.fgraph))
 
     def test_what_the_sentences_say(self) -> None:
-        events = {label: found for label, _, found, _ in self.phases}
+        events = {label: item for label, _, item, _ in self.phases}
         after = {label: text for label, _, _, text in self.phases}
         equations = [event.equation or "" for event in events["stabilize"]]
         self.assertTrue(any(text.startswith("log(1 + exp(x)) -> softplus(x)") for text in equations), equations)
@@ -117,7 +117,7 @@ class TestDocstrings(unittest.TestCase):
     def test_examples_of_public_names_import_theano(self) -> None:
         """What `help(theano.tensor.dot)` shows can be typed by who has imported theano alone."""
         wrong = re.compile(r"(from|import) theano_(tensor|scan|sparse)\b")
-        seen, found = 0, []
+        seen, result = 0, []
         for area in page_module("_documented").historical():
             module = importlib.import_module(area)
             for name in dir(module):
@@ -125,8 +125,8 @@ class TestDocstrings(unittest.TestCase):
                 if ">>> " in about:
                     seen += 1
                     if wrong.search(about):
-                        found.append(f"{area}.{name}")
-        self.assertEqual(found, [])
+                        result.append(f"{area}.{name}")
+        self.assertEqual(result, [])
         self.assertGreater(seen, 150)
 
 

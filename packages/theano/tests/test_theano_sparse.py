@@ -21,8 +21,8 @@ class TestChapter(unittest.TestCase):
     @slow
     def test_import_theano_does_not_load_it(self) -> None:
         program = "import sys, theano; print(any('sparse' in name.split('.') for name in sys.modules))"
-        found = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout
-        self.assertEqual(found.strip(), "False")
+        result = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout
+        self.assertEqual(result.strip(), "False")
 
     def test_a_full_cycle(self) -> None:
         x = sparse.csc_matrix(name="x", dtype="float32")
@@ -71,9 +71,9 @@ class TestHelpers(unittest.TestCase):
         output, shape = sparse.sandbox.sp.convolve(kernels, (2, 2), 1, images, (3, 3))
         pooled, areas = sparse.sandbox.sp.max_pool(output, shape, (2, 2))
         f = theano.function([kernels, images], [output, pooled])
-        found = f(np.ones((1, 4)), np.arange(9.0)[None])
+        result = f(np.ones((1, 4)), np.arange(9.0)[None])
         self.assertEqual((shape, areas), ((1, 2, 2), (1, 1)))
-        self.assertEqual([v.tolist() for v in found], [[[8, 12, 20, 24]], [[24]]])
+        self.assertEqual([v.tolist() for v in result], [[[8, 12, 20, 24]], [[24]]])
 
     def test_random_inputs(self) -> None:
         variables, values = sparse_random_inputs("csr", (5, 4), n=2, out_dtype="float64", unsorted_indices=True)

@@ -28,13 +28,13 @@ class TestOps(unittest.TestCase):
         v = np.arange(1.0, 5)
         for format in ("csc", "csr"):
             x, y = S.matrix(format, "x"), T.dvector("y")
-            for op, wanted, by_y in (
+            for op, expected, by_y in (
                 (S.mul_s_v, DENSE * v, DENSE.sum(axis=0)),
                 (S.structured_add_s_v, DENSE + v * (DENSE != 0), (DENSE != 0).sum(axis=0)),
             ):
-                made = op(x, y)
-                found, slope = theano.function([x, y], [made, T.grad(made.toarray().sum(), y)])(given(format), v)
-                np.testing.assert_allclose(found.toarray(), wanted)
+                outcome = op(x, y)
+                result, slope = theano.function([x, y], [outcome, T.grad(outcome.toarray().sum(), y)])(given(format), v)
+                np.testing.assert_allclose(result.toarray(), expected)
                 np.testing.assert_allclose(slope, by_y)
 
     def test_arrays_that_make_no_matrix_are_refused(self) -> None:
@@ -67,18 +67,18 @@ class TestOps(unittest.TestCase):
 
     def test_sampled_product(self) -> None:
         a, b, p = T.dmatrix("a"), T.dmatrix("b"), S.csr_matrix("p")
-        made = S.SamplingDot()(a, b, p)
+        outcome = S.SamplingDot()(a, b, p)
         values = np.arange(6.0).reshape(3, 2), np.arange(8.0).reshape(4, 2), given("csr")
-        found, slope = theano.function([a, b, p], [made, T.grad(S.sp_sum(made), a)])(*values)
-        np.testing.assert_allclose(found.toarray(), DENSE * (values[0] @ values[1].T))
+        result, slope = theano.function([a, b, p], [outcome, T.grad(S.sp_sum(outcome), a)])(*values)
+        np.testing.assert_allclose(result.toarray(), DENSE * (values[0] @ values[1].T))
         np.testing.assert_allclose(slope, DENSE @ values[1])
 
     def test_gradient_of_a_structured_product(self) -> None:
         b, g = np.arange(8.0).reshape(4, 2), np.arange(6.0).reshape(3, 2)
         for format in ("csc", "csr"):
             x = S.matrix(format, "x")
-            found = theano.function([x], S.basic.structured_dot_grad(x, b, g))(given(format))
-            np.testing.assert_allclose(found.toarray(), (g @ b.T) * (DENSE != 0))
+            result = theano.function([x], S.basic.structured_dot_grad(x, b, g))(given(format))
+            np.testing.assert_allclose(result.toarray(), (g @ b.T) * (DENSE != 0))
 
     def test_stacks_and_sums(self) -> None:
         x, y = S.csr_matrix("x"), S.csr_matrix("y")
@@ -99,11 +99,11 @@ class TestOps(unittest.TestCase):
         x = S.csr_matrix("x")
         rows, elements = x[[2, 0]], x[[0, 1], [2, 3]]
         slopes = [T.grad((elements**2).sum(), x), T.grad(S.sp_sum(x[[1, 1]]), x)]
-        found = theano.function([x], [rows, elements, *slopes])(given("csr"))
-        np.testing.assert_allclose(found[0].toarray(), DENSE[[2, 0]])
-        np.testing.assert_allclose(found[1], [2, 4])
-        np.testing.assert_allclose(found[2].toarray()[[0, 1], [2, 3]], [4, 8])
-        np.testing.assert_allclose(found[3].toarray()[1], np.full(4, 2.0))
+        result = theano.function([x], [rows, elements, *slopes])(given("csr"))
+        np.testing.assert_allclose(result[0].toarray(), DENSE[[2, 0]])
+        np.testing.assert_allclose(result[1], [2, 4])
+        np.testing.assert_allclose(result[2].toarray()[[0, 1], [2, 3]], [4, 8])
+        np.testing.assert_allclose(result[3].toarray()[1], np.full(4, 2.0))
 
     def test_ops_on_arrays(self) -> None:
         x, b = given("csc"), np.arange(8.0).reshape(4, 2)
@@ -143,8 +143,8 @@ class TestNames(unittest.TestCase):
         x, v = S.csr_matrix("x"), T.dvector("v")
         np.testing.assert_allclose(theano.function([x, v], S.dot(x, v))(given("csr"), np.ones(4)), DENSE.sum(axis=1))
         m = T.dmatrix("m")
-        found = theano.function([x, m], S.structured_dot(m, x))(given("csr"), np.ones((2, 3)))
-        np.testing.assert_allclose(found, np.ones((2, 3)) @ DENSE)
+        result = theano.function([x, m], S.structured_dot(m, x))(given("csr"), np.ones((2, 3)))
+        np.testing.assert_allclose(result, np.ones((2, 3)) @ DENSE)
 
 
 class TestGraphs(unittest.TestCase):
@@ -162,9 +162,9 @@ class TestGraphs(unittest.TestCase):
 
     def test_arrays_of_a_matrix_that_is_made_of_them(self) -> None:
         arrays = [T.dvector(), T.ivector(), T.ivector(), T.ivector()]
-        for made in (S.CSC, S.CSR):
-            found = self.ops(arrays, S.csm_properties(made(*arrays)))
-            self.assertFalse([op for op in found if "CSM" in op])
+        for outcome in (S.CSC, S.CSR):
+            result = self.ops(arrays, S.csm_properties(outcome(*arrays)))
+            self.assertFalse([op for op in result if "CSM" in op])
 
     def test_products_on_the_data(self) -> None:
         y = T.dmatrix("y")
@@ -186,19 +186,19 @@ class TestGraphs(unittest.TestCase):
 
     def test_shapes_of_draws_need_no_draw(self) -> None:
         p, size = S.csr_matrix("p"), T.lvector("size")
-        for inputs, made in (
+        for inputs, outcome in (
             ([p], S.sandbox.sp2.Poisson()(p)),
             ([p], S.sandbox.sp2.Multinomial()(3, p)),
             ([size], S.sandbox.sp2.Binomial("csr", "float64")(5, 0.25, size)),
         ):
-            found = self.ops(inputs, made.shape)
-            self.assertFalse([op for op in found if op in ("Poisson", "Multinomial", "Binomial")], found)
+            result = self.ops(inputs, outcome.shape)
+            self.assertFalse([op for op in result if op in ("Poisson", "Multinomial", "Binomial")], result)
 
     def test_specified_shapes(self) -> None:
         shared = S.shared(given("csr"))
-        whole = T.specify_shape(shared, (3, 4))
-        self.assertEqual(theano.function([], whole.shape)().tolist(), [3, 4])
-        self.assertEqual(self.ops([], whole.shape), ["DeepCopyOp"])
+        full = T.specify_shape(shared, (3, 4))
+        self.assertEqual(theano.function([], full.shape)().tolist(), [3, 4])
+        self.assertEqual(self.ops([], full.shape), ["DeepCopyOp"])
         part: Any = T.specify_shape(shared, (T.as_tensor_variable(3), shared.shape[1]))
         np.testing.assert_array_equal(theano.function([], part)().toarray(), DENSE)
         shared.set_value(scipy.sparse.csr_matrix(np.eye(2)))
@@ -209,12 +209,12 @@ class TestGraphs(unittest.TestCase):
         x, y, z = S.csr_matrix("x"), S.csc_matrix("y"), T.dmatrix("z")
         self.assertEqual(theano.dot(x, y).type, x.type)
         self.assertEqual(theano.dot(x, T.dcol()).broadcastable, (False, True))
-        for made, wanted in ((theano.dot(x, z), DENSE @ DENSE.T), (theano.dot(z.T, x.T), DENSE @ DENSE.T)):
-            value = theano.function([x, z], made, on_unused_input="ignore")(given("csr"), DENSE.T)
-            np.testing.assert_array_equal(value, wanted)
+        for outcome, expected in ((theano.dot(x, z), DENSE @ DENSE.T), (theano.dot(z.T, x.T), DENSE @ DENSE.T)):
+            value = theano.function([x, z], outcome, on_unused_input="ignore")(given("csr"), DENSE.T)
+            np.testing.assert_array_equal(value, expected)
         slope = T.grad(theano.dot(x, z).sum(), x)
-        found = theano.function([x, z], slope)(given("csr"), DENSE.T)
-        np.testing.assert_array_equal(found.toarray(), DENSE.sum(axis=0) * (DENSE != 0))
+        result = theano.function([x, z], slope)(given("csr"), DENSE.T)
+        np.testing.assert_array_equal(result.toarray(), DENSE.sum(axis=0) * (DENSE != 0))
 
 
 class TestValues(unittest.TestCase):
@@ -222,9 +222,9 @@ class TestValues(unittest.TestCase):
         x = S.csr_matrix("x")
         f = theano.function([x], x * 2)
         for value in (DENSE, DENSE.tolist(), DENSE[0]):
-            found = f(value)
-            np.testing.assert_array_equal(found.toarray(), np.atleast_2d(2 * np.asarray(value)))
-            self.assertEqual(found.nnz, np.count_nonzero(value))
+            result = f(value)
+            np.testing.assert_array_equal(result.toarray(), np.atleast_2d(2 * np.asarray(value)))
+            self.assertEqual(result.nnz, np.count_nonzero(value))
         shared = theano.shared(given("csc"))
         shared.set_value(2 * DENSE)
         self.assertEqual(shared.get_value().format, "csc")

@@ -19,10 +19,10 @@ class TestEquality(unittest.TestCase):
         self.assertEqual(T.stack([T.dscalar(), T.dscalar()]).type, T.dvector)
 
     def test_what_is_made_of_constants(self) -> None:
-        found = [T.constant([1.0, 2.0]), T.zeros(3), T.eye(2), T.arange(3), T.dvector().reshape((2, 3))]
-        wanted = [T.dvector, T.dvector, T.dmatrix, T.lvector, T.dmatrix]
-        floats = [v.type.clone(dtype=w.dtype) for v, w in zip(found, wanted, strict=True)]
-        self.assertEqual(floats, wanted)
+        results = [T.constant([1.0, 2.0]), T.zeros(3), T.eye(2), T.arange(3), T.dvector().reshape((2, 3))]
+        expected = [T.dvector, T.dvector, T.dmatrix, T.lvector, T.dmatrix]
+        floats = [v.type.clone(dtype=w.dtype) for v, w in zip(results, expected, strict=True)]
+        self.assertEqual(floats, expected)
 
     def test_length_one_counts(self) -> None:
         self.assertEqual(T.constant(np.zeros((3, 1))).type, T.dcol)

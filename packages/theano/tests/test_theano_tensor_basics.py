@@ -60,8 +60,8 @@ class TestOps(unittest.TestCase):
         x = T.dtensor3("x")
         value = np.arange(6.0).reshape(1, 2, 3)
         for offset, first, second in [(0, 0, 1), (1, 1, 2), (-2, 0, 2), (0, 3, 1)]:
-            made = T.AllocDiag(offset, first, second)(x)
-            f = theano.function([x], [made, made.shape, T.grad((made**2).sum(), x)])
+            outcome = T.AllocDiag(offset, first, second)(x)
+            f = theano.function([x], [outcome, outcome.shape, T.grad((outcome**2).sum(), x)])
             result, shape, gradient = f(value)
             low, high = sorted((first, second))
             np.testing.assert_array_equal(np.diagonal(result, offset, low, high), value)
@@ -78,9 +78,9 @@ class TestOps(unittest.TestCase):
     def test_one_range_op_for_a_dtype(self) -> None:
         n = T.lscalar("n")
         ranges: list[Any] = [T.arange(n), T.arange(n, 8, dtype="int64"), T.arange(n, 8, 2.0)]
-        whole, same, other = (made.owner.op for made in ranges)
-        self.assertIs(whole, same)
-        self.assertIsNot(whole, other)
+        full, same, other = (result.owner.op for result in ranges)
+        self.assertIs(full, same)
+        self.assertIsNot(full, other)
 
     def test_the_pattern_of_a_scalar_changes_nothing(self) -> None:
         x = T.dmatrix("x")

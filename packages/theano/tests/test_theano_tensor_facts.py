@@ -29,8 +29,8 @@ class TestVariables(unittest.TestCase):
 
     def test_transposes_are_other_variables(self) -> None:
         x, m = T.dvector("x"), T.dmatrix("m")
-        for made in (x.T, T.transpose(x), m.dimshuffle(0, 1), T.transpose(m, [0, 1])):
-            self.assertNotIn(made, (x, m))
+        for result in (x.T, T.transpose(x), m.dimshuffle(0, 1), T.transpose(m, [0, 1])):
+            self.assertNotIn(result, (x, m))
         self.assertEqual([x.T.name, m.T.name, T.transpose(m, [0, 1]).name], ["x.T", "m.T", None])
         f = theano.function([x], x.T + 1, mode="FAST_RUN")
         self.assertEqual(len(f.maker.fgraph.apply_nodes), 1)
@@ -85,8 +85,8 @@ class TestOps(unittest.TestCase):
     def test_integers_are_never_nan(self) -> None:
         i = T.imatrix("i")
         for test in (T.isnan, T.isinf):
-            found: Any = test(i)
-            self.assertNotIsInstance(found.owner.op, T.Elemwise)
+            result: Any = test(i)
+            self.assertNotIsInstance(result.owner.op, T.Elemwise)
             np.testing.assert_array_equal(theano.function([i], test(i))([[1, 2]]), [[False, False]])
 
     def test_repetitions(self) -> None:
@@ -112,8 +112,8 @@ class TestOps(unittest.TestCase):
         x, y = np.array([1 + 2j, 0 + 5j, 3j]), np.array([1 + 1j, 1 + 0j, 4j])
         a, b = T.zvectors("a", "b")
         f = theano.function([a, b], [T.maximum(a, b), T.minimum(a, b), a < b, a >= b])
-        for found, wanted in zip(f(x, y), (np.maximum(x, y), np.minimum(x, y), x < y, x >= y), strict=True):
-            np.testing.assert_array_equal(found, wanted)
+        for item, expected in zip(f(x, y), (np.maximum(x, y), np.minimum(x, y), x < y, x >= y), strict=True):
+            np.testing.assert_array_equal(item, expected)
 
     def test_order_of_complex_numbers_in_sparse_matrices(self) -> None:
         x = sparse.csr_matrix("x", dtype="complex128")
@@ -133,8 +133,8 @@ class TestOps(unittest.TestCase):
         shapes = [T.join(axis, x, y).shape, T.Split(2)(x, axis, parts)[1].shape]
         f = theano.function([x, y, axis, parts], shapes)
         self.assertFalse(any(isinstance(n.op, (Join, T.Split)) for n in f.maker.fgraph.apply_nodes))
-        found = f(np.ones((2, 4)), np.ones((2, 3)), 1, [1, 3])
-        self.assertEqual([shape.tolist() for shape in found], [[2, 7], [2, 3]])
+        result = f(np.ones((2, 4)), np.ones((2, 3)), 1, [1, 3])
+        self.assertEqual([shape.tolist() for shape in result], [[2, 7], [2, 3]])
 
     def test_dimensions_of_dot(self) -> None:
         with self.assertRaises(TypeError):
@@ -153,9 +153,9 @@ class TestIndices(unittest.TestCase):
             rows, columns, slope = f(value, part)
             np.testing.assert_array_equal(rows, value[part])
             np.testing.assert_array_equal(columns, value[:, part])
-            wanted = np.zeros((4, 3))
-            wanted[part] = 1
-            np.testing.assert_array_equal(slope, wanted)
+            expected = np.zeros((4, 3))
+            expected[part] = 1
+            np.testing.assert_array_equal(slope, expected)
         i = T.iscalar("i")
         g = theano.function([x, i], x[T.make_slice(i, None)])
         np.testing.assert_array_equal(g(value, 2), value[2:])
@@ -193,10 +193,10 @@ class TestAround(unittest.TestCase):
             np.save(path, np.arange(3))
             name: Any = theano.Variable(theano.Generic())
             f = theano.function([name], T.load(name, "int64", (False,), mmap_mode="c"))
-            found = f(path)
-            self.assertIsInstance(found, np.memmap)
-            self.assertEqual(found.tolist(), [0, 1, 2])
-            del found
+            result = f(path)
+            self.assertIsInstance(result, np.memmap)
+            self.assertEqual(result.tolist(), [0, 1, 2])
+            del result
 
     def test_gradients_of_ops_in_place(self) -> None:
         utt.verify_grad(op=T.inplace.exp_inplace, pt=[np.array([[1.5, -0.5]])])

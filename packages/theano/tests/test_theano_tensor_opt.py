@@ -70,19 +70,19 @@ class TestTools(unittest.TestCase):
         self.assertEqual((y.owner.op, y.type.broadcastable), (T.exp, (True, True)))
 
     def test_slices(self) -> None:
-        whole = np.arange(20)
+        full = np.arange(20)
         for first, second in (
             (slice(2, 17, 3), slice(None, None, -1)),
             (slice(None, 3, -2), slice(1, 6)),
             (slice(5), 2),
         ):
-            left = len(whole[first])
+            left = len(full[first])
             merged: Any = opt.merge_two_slices(first, 20, second, left)
             if isinstance(second, slice):
                 parts = [int(part.eval()) for part in (merged.start, merged.stop, merged.step)]
-                np.testing.assert_array_equal(whole[slice(*parts)], whole[first][second])
+                np.testing.assert_array_equal(full[slice(*parts)], full[first][second])
             else:
-                self.assertEqual(whole[int(merged.eval())], whole[first][second])
+                self.assertEqual(full[int(merged.eval())], full[first][second])
         with self.assertRaisesRegex(TypeError, "no slice"):
             opt.merge_two_slices(3, 20, slice(2), 1)  # type: ignore[arg-type]  # what is to be refused
 
@@ -140,8 +140,8 @@ class TestCanonizer(unittest.TestCase):
         ]
         for expression, num, denum in cases:
             self.assertEqual(self.mul.get_num_denum(expression), (num, denum))
-        whole = T.log(a)
-        self.assertEqual(self.mul.get_num_denum(whole), ([whole], []))
+        full = T.log(a)
+        self.assertEqual(self.mul.get_num_denum(full), ([full], []))
 
     def test_constants(self) -> None:
         x, y, z = T.dscalars("x", "y", "z")
@@ -161,7 +161,7 @@ class TestCanonizer(unittest.TestCase):
 
     def test_merging(self) -> None:
         a, b = T.dscalars("a", "b")
-        given = {a: 3.0, b: 4.0}
+        values = {a: 3.0, b: 4.0}
         for num, denum, value in (
             ([], [], 1.0),
             ([a], [], 3.0),
@@ -172,7 +172,7 @@ class TestCanonizer(unittest.TestCase):
             ([a, b], [a, b], 1.0),
         ):
             result = self.mul.merge_num_denum(num, denum)
-            used = {v: given[v] for v in {*num, *denum}}
+            used = {v: values[v] for v in {*num, *denum}}
             self.assertAlmostEqual(float(result.eval(used)), value)
 
     def test_in_a_graph(self) -> None:
@@ -231,9 +231,9 @@ class TestDatabases(unittest.TestCase):
             self.assertIs(register("fast_compile")(rule), rule)
             self.assertIn(name, theano.compile.optdb[phase])
             try:
-                for mode, wanted in (("FAST_RUN", True), ("FAST_COMPILE", True)):
+                for mode, expected in (("FAST_RUN", True), ("FAST_COMPILE", True)):
                     text = str(theano.function([x], T.log(x), mode=mode).maker.fgraph)
-                    self.assertIs("log1p" in text, wanted)
+                    self.assertIs("log1p" in text, expected)
                 without = theano.compile.get_mode("FAST_RUN").excluding(name)
                 self.assertNotIn("log1p", str(theano.function([x], T.log(x), mode=without).maker.fgraph))
             finally:

@@ -60,8 +60,8 @@ def _cases() -> dict[str, Callable[[], tuple[Sequence[Any], Any, Sequence[Any]]]
         op = theano.OpFromGraph([x, y], [T.exp(x) * y + T.sqrt(abs(y))])
         return [x, y], [op(x, y.T), ifelse(x.sum() > 0, op(x * 2, y.T), x / 3.0)], [A, B]
 
-    found = (elementwise, reductions, products, indexing, gradients, loops, graphs_inside)
-    return {case.__name__: case for case in found}
+    result = (elementwise, reductions, products, indexing, gradients, loops, graphs_inside)
+    return {case.__name__: case for case in result}
 
 
 class TestTiers(unittest.TestCase):
@@ -82,8 +82,8 @@ class TestTiers(unittest.TestCase):
         self.addCleanup(change.__exit__, None, None, None)
         self.mode = theano.compile.get_mode("FAST_RUN").including("tiered")
 
-    def assert_same(self, found: Any, expected: Any) -> None:
-        for a, b in zip(found, expected, strict=True):
+    def assert_same(self, result: Any, expected: Any) -> None:
+        for a, b in zip(result, expected, strict=True):
             self.assertEqual((a.dtype, a.shape), (b.dtype, b.shape))
             np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-13)
 
@@ -127,12 +127,12 @@ class TestTiers(unittest.TestCase):
 
         tiered = draws(self.mode)
         self.assertFalse(tiered.ready())
-        found = [tiered() for _ in range(3)]
+        results = [tiered() for _ in range(3)]
         self.gate.touch()
         self.assertTrue(tiered.ready(wait=True))
-        found += [tiered() for _ in range(3)]
+        results += [tiered() for _ in range(3)]
         native = draws("FAST_RUN")
-        for values in found:
+        for values in results:
             self.assert_same(values, native())
 
     def test_training_goes_on(self) -> None:

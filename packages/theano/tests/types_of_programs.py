@@ -21,8 +21,8 @@ cost = x.sum()
 
 def expressions() -> None:
     """Functions and operators of tensors give tensors."""
-    for found in (x + 1, 1 - x, x @ x, x.T, x[0], -x, x.sum(axis=0), T.exp(x), T.dot(x, v), T.stack([v, v]), x.shape):
-        assert_type(found, Tensor)
+    for item in (x + 1, 1 - x, x @ x, x.T, x[0], -x, x.sum(axis=0), T.exp(x), T.dot(x, v), T.stack([v, v]), x.shape):
+        assert_type(item, Tensor)
     assert_type(x.dtype, str)
     assert_type(x.ndim, int)
     assert_type(x.name, str | None)

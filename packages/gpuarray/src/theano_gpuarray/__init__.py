@@ -1,4 +1,4 @@
-"""The layer that runs expression graphs on graphics cards, and on whatever else OpenCL has.
+"""The layer that runs expression graphs on graphics cards, and on other devices of OpenCL.
 
 Importing it declares the flags about devices; `theano_gpuarray.contexts` opens devices, `theano_gpuarray.arrays` has
 their arrays.

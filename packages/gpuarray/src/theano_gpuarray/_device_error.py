@@ -1,4 +1,4 @@
-"""The error of drivers, defined apart so that the runtime in C and what stands in for it raise the same one."""
+"""The error of drivers, defined apart so that the runtime in C and its stand-in raise the same one."""
 
 from __future__ import annotations
 

@@ -48,15 +48,15 @@ def parse_contexts(text: str) -> dict[str, str]:
     >>> parse_contexts("dev0->cuda0; dev1->opencl0:0")
     {'dev0': 'cuda0', 'dev1': 'opencl0:0'}
     """
-    found: dict[str, str] = {}
+    contexts: dict[str, str] = {}
     for part in filter(None, map(str.strip, text.split(";"))):
         name, arrow, device = (piece.strip() for piece in part.partition("->"))
-        if not arrow or not name or "->" in device or name in found or name.startswith(("cuda", "opencl")):
+        if not arrow or not name or "->" in device or name in contexts or name.startswith(("cuda", "opencl")):
             raise ValueError(part)
         if device.startswith(("cpu", "gpu")) or not _DEVICE.fullmatch(device):
             raise ValueError(part)
-        found[name] = device
-    return found
+        contexts[name] = device
+    return contexts
 
 
 class ContextsFlag(StrFlag):
@@ -93,7 +93,7 @@ With device=cpu: whether no device is opened at all.""",
         DeviceFlag("", empty=True),
     ),
     ("contexts", "Names of devices: ``name->device``, separated by semicolons.", ContextsFlag("")),
-    ("print_active_device", "Whether each device is told of on stderr when it is opened.", BoolFlag(True)),
+    ("print_active_device", "Whether to name each device on stderr when it is opened.", BoolFlag(True)),
     (
         "gpuarray.preallocate",
         """Memory that is taken from a device when it is opened: up to 1 a share of it (.95 at most), above 1 so \
@@ -107,7 +107,7 @@ many MB; 0: memory is kept for later once it was used; below 0: it is not kept."
     ),
     (
         "gpuarray.single_stream",
-        "Whether a device does one thing after the other; false: on CUDA what does not need each other, side by side.",
+        "Whether a device does one thing after the other; false: on CUDA independent work runs side by side.",
         BoolFlag(True),
     ),
     (
@@ -140,12 +140,12 @@ as fast; read in each call.""",
 add_flag(
     "deterministic",
     """'more' prefers implementations that always give the same result: on devices sums by index in a fixed order, and \
-algorithms of cuDNN that do; read where a function meets shapes for the first time. What runs on a CPU always does.""",
+algorithms of cuDNN that do; read where a function meets shapes for the first time. The CPU always does.""",
     EnumFlag("default", "more"),
 )
 add_flag(
     "assert_no_cpu_op",
-    "What happens where an op of a function for a device stays on the CPU.",
+    "The reaction to an op of a function for a device that stays on the CPU.",
     EnumFlag("ignore", "warn", "raise", "pdb"),
 )
 add_flag(

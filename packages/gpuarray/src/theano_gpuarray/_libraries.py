@@ -1,7 +1,7 @@
-"""Finds the libraries of devices: drivers, the compiler of CUDA kernels, and what computes products and the like.
+"""Finds the libraries of devices: drivers, the compiler of CUDA kernels, and libraries of products and the like.
 
 Nothing is linked with this package; each library is opened by its path, or by a name that the system's loader knows.
-What is found by its place is looked for, in this order, in the folders of the flag ``gpuarray.library_path`` (cuDNN:
+A library is looked for, in this order, in the folders of the flag ``gpuarray.library_path`` (cuDNN:
 ``dnn.library_path`` and the like), in installations of CUDA that the flag ``cuda.root`` and the variables CUDA_HOME,
 CUDA_ROOT and CUDA_PATH name, in the wheels ``nvidia-*``, by the loader, and in usual folders.
 """
@@ -40,11 +40,11 @@ class Library:
     key : str
         As the runtime calls it.
     title : str
-        What it is, for people.
+        Its name for people.
     names : mapping of str to int
         Names of its files on this system, the newest first, and the CUDA version that each belongs to; 0 for any.
     wheel : str
-        The folder in the wheels of ``nvidia-*`` that it comes in; empty for what drivers bring.
+        The folder in the wheels of ``nvidia-*`` that it comes in; empty for libraries of drivers.
     hint : str
         How to get it.
     """
@@ -137,7 +137,7 @@ LIBRARIES: Mapping[str, Library] = {
         ),
         _toolkit(
             "cublaslt",
-            "cuBLASLt, matrix products and what follows them",
+            "cuBLASLt, matrix products and their epilogues",
             {"libcublasLt.so.13": 13, "libcublasLt.so.12": 12, "libcublasLt.so.11": 11},
             {"cublasLt64_13.dll": 13, "cublasLt64_12.dll": 12, "cublasLt64_11.dll": 11},
             "cublas",
@@ -180,7 +180,7 @@ def find_library(key: str, *, at_most: int = 0) -> FoundLibrary:
     Raises
     ------
     LibraryNotFound
-        If none can be loaded; the text lists what was looked for, what was found, and how to correct it.
+        If none can be loaded; the text lists the places and files that were tried, and a cure.
 
     Examples
     --------

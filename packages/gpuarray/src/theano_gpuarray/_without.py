@@ -1,4 +1,4 @@
-"""What stands in for the runtime in C where it was not built: its names, and an error that says why they are no use."""
+"""Stand-ins for the runtime in C where it was not built: its names, and an error that gives the reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What archives may say of arrays, types and transfers of devices; see `theano_graph.safe_loading`.
+"""The archive reader's allowlist for arrays, types and transfers of devices; see `theano_graph.safe_loading`.
 
 Nothing of the device layer is imported before an archive asks for it.
 """
@@ -43,8 +43,8 @@ def _type(reader: Reader, word: Any, state: Any) -> Any:
     if len(state) != 4 or type(dtype) is not str or not _is_shape(shape) or not _is_name(context) or not _is_name(name):
         raise refused("the archive has a type of arrays on devices with other attributes")
     require_context(context)
-    found = Word(_TYPE, "_revived").resolve()(word.target, state)
-    return word.target(dtype, shape, context, name) if isinstance(found, word.target) else found
+    revived = Word(_TYPE, "_revived").resolve()(word.target, state)
+    return word.target(dtype, shape, context, name) if isinstance(revived, word.target) else revived
 
 
 def _is_name(value: Any) -> bool:

@@ -1,4 +1,4 @@
-"""What is asked before an archive's arrays come to a device."""
+"""Checks before an archive's arrays come to a device."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def require_context(name: str | None) -> None:
     contexts = Word("theano_gpuarray.contexts", "list_contexts").resolve()()
     if name in contexts or config.experimental.unpickle_gpu_on_cpu:
         return
-    wanted = "device=cuda0" if name is None else f"contexts={name}->cuda0"
+    setting = "device=cuda0" if name is None else f"contexts={name}->cuda0"
     raise UnsafeArchiveError(
         format_error(
             f"the archive has arrays in the context {name!r}, which is not here",
             context=[f"names of contexts that there are: {', '.join(map(str, contexts)) or 'none'}"],
-            hint=f"set THEANO_FLAGS='{wanted}' (or another device), or experimental.unpickle_gpu_on_cpu=True, which "
+            hint=f"set THEANO_FLAGS='{setting}' (or another device), or experimental.unpickle_gpu_on_cpu=True, which "
             "loads arrays and shared variables on the host",
         )
     )

@@ -1,4 +1,4 @@
-"""The flags about convolutions of neural networks on devices, and what they may say."""
+"""The flags about convolutions of neural networks on devices, and their values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ BACKWARD_DATA = ("none", "deterministic", "fft", "fft_tiling", "winograd", "wino
 BACKWARD_FILTER = ("none", "deterministic", "fft", "small", "winograd_non_fused", "fft_tiling", *RUNTIME)
 PRECISIONS = ("as_input_f32", "as_input", "float16", "float32", "float64")
 
-#: What the library has for volumes.
+#: The algorithms of the library for volumes.
 FORWARD_3D = ("none", "small", "fft_tiling", *RUNTIME)
 BACKWARD_DATA_3D = ("none", "deterministic", "fft_tiling", *RUNTIME)
 BACKWARD_FILTER_3D = ("none", "small", *RUNTIME)
@@ -27,7 +27,7 @@ add_flag(
 )
 add_flag(
     "metaopt.verbose",
-    "How much is told where `conv_meta` measures convolutions: 0 nothing, 1 what it cannot treat, 2 times and choices.",
+    "How much `conv_meta` prints when it measures convolutions: 0 nothing, 1 unsupported ones, 2 times and choices.",
     IntFlag(0),
 )
 add_flag(

@@ -56,15 +56,15 @@ class TestViews(unittest.TestCase):
             device = asarray(host, context=opencl())
             for number, view in enumerate(VIEWS):
                 with self.subTest(dtype, view=number):
-                    found, wanted = view(device), view(host)
-                    self.assertEqual((found.shape, found.dtype), (wanted.shape, wanted.dtype))
-                    self.assertIs(found.buffer, device.buffer)
-                    np.testing.assert_array_equal(np.asarray(found), wanted)
+                    result, expected = view(device), view(host)
+                    self.assertEqual((result.shape, result.dtype), (expected.shape, expected.dtype))
+                    self.assertIs(result.buffer, device.buffer)
+                    np.testing.assert_array_equal(np.asarray(result), expected)
                     for order in "CFAK":
-                        made = found.copy(order)
-                        self.assertIsNot(made.buffer, device.buffer)
-                        np.testing.assert_array_equal(np.asarray(made), wanted)
-                        self.assertTrue(made.flags["FORC"])
+                        outcome = result.copy(order)
+                        self.assertIsNot(outcome.buffer, device.buffer)
+                        np.testing.assert_array_equal(np.asarray(outcome), expected)
+                        self.assertTrue(outcome.flags["FORC"])
 
     def test_far_apart_elements(self) -> None:
         host = np.arange(10_000.0)
@@ -107,10 +107,10 @@ class TestViews(unittest.TestCase):
         host = values()
         device = asarray(host, context=opencl())
         for view in VIEWS:
-            found, wanted = view(device), view(host)
-            for shape in ((-1,), (wanted.size,), (2, -1) if wanted.size % 2 == 0 and wanted.size else (-1,)):
+            result, expected = view(device), view(host)
+            for shape in ((-1,), (expected.size,), (2, -1) if expected.size % 2 == 0 and expected.size else (-1,)):
                 for order in "CF":
-                    got, want = found.reshape(shape, order=order), wanted.reshape(shape, order=order)
+                    got, want = result.reshape(shape, order=order), expected.reshape(shape, order=order)
                     np.testing.assert_array_equal(np.asarray(got), want)
                     if np.shares_memory(want, host) and want.size:
                         self.assertIs(got.buffer, device.buffer, "a view where NumPy has one")
@@ -140,11 +140,11 @@ class TestViews(unittest.TestCase):
         host = values()
         device = asarray(host, context=null())
         for view in VIEWS:
-            found, wanted = view(device).flags, view(host).flags
+            result, expected = view(device).flags, view(host).flags
             for name in ("C_CONTIGUOUS", "F_CONTIGUOUS", "FORC", "FNC", "C", "F", "ALIGNED"):
                 if view(host).size:
-                    self.assertEqual(found[name], wanted[name], name)
-            self.assertEqual(found["IS_C_CONTIGUOUS"], found.c_contiguous)
+                    self.assertEqual(result[name], expected[name], name)
+            self.assertEqual(result["IS_C_CONTIGUOUS"], result.c_contiguous)
         self.assertTrue(device.flags.owndata)
         self.assertFalse(device[1:].flags.owndata)
         self.assertIn("C_CONTIGUOUS : True", repr(device.flags))
@@ -164,12 +164,12 @@ class TestValues(unittest.TestCase):
                 host = values(dtype)
                 # Negative floats become unsigned in more than one way; those of C are compared elsewhere.
                 with np.errstate(all="ignore"):
-                    wanted = host.astype(other_dtype)
+                    expected = host.astype(other_dtype)
                 if np.dtype(dtype).kind == "f" and np.dtype(other_dtype).kind == "u":
-                    wanted = host.astype("int64").astype(other_dtype)
-                found = asarray(host, context=opencl())[:, ::-1].astype(other_dtype)
-                self.assertEqual(found.dtype, wanted.dtype)
-                np.testing.assert_array_equal(np.asarray(found), wanted[:, ::-1])
+                    expected = host.astype("int64").astype(other_dtype)
+                result = asarray(host, context=opencl())[:, ::-1].astype(other_dtype)
+                self.assertEqual(result.dtype, expected.dtype)
+                np.testing.assert_array_equal(np.asarray(result), expected[:, ::-1])
 
     def test_astype_copies_unless_told_otherwise(self) -> None:
         x = asarray(values(), context=opencl())
@@ -196,9 +196,9 @@ class TestValues(unittest.TestCase):
                 device[key] = value
                 host[key] = np.asarray(value).astype("int16")
                 np.testing.assert_array_equal(np.asarray(device), host)
-                found = asarray(values("int16"), context=opencl())
-                found[key] = asarray(np.asarray(value, "float32"), context=other())
-                np.testing.assert_array_equal(np.asarray(found), host)
+                result = asarray(values("int16"), context=opencl())
+                result[key] = asarray(np.asarray(value, "float32"), context=other())
+                np.testing.assert_array_equal(np.asarray(result), host)
 
     def test_parts_that_overlap(self) -> None:
         host = np.arange(10)
@@ -268,18 +268,18 @@ class TestValues(unittest.TestCase):
 class TestCopies(unittest.TestCase):
     def test_copies(self) -> None:
         x = asarray(values(), context=opencl())
-        for made in (copy.copy(x), copy.deepcopy(x), x.copy()):
-            made[...] = 0
-            self.assertIs(made.context, x.context)
+        for result in (copy.copy(x), copy.deepcopy(x), x.copy()):
+            result[...] = 0
+            self.assertIs(result.context, x.context)
         self.assertTrue(copy.deepcopy(x.T).flags.f_contiguous)
         np.testing.assert_array_equal(np.asarray(x), values())
 
     def test_pickles_have_values_and_the_name_of_a_context(self) -> None:
         x = asarray(values(), context=opencl())[:, ::2]
         for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
-            found = pickle.loads(pickle.dumps(x, protocol))
-            self.assertIs(found.context, opencl())
-            np.testing.assert_array_equal(np.asarray(found), values()[:, ::2])
+            result = pickle.loads(pickle.dumps(x, protocol))
+            self.assertIs(result.context, opencl())
+            np.testing.assert_array_equal(np.asarray(result), values()[:, ::2])
 
     def test_pickles_without_their_context(self) -> None:
         x = asarray(values(), context=other())
@@ -288,9 +288,9 @@ class TestCopies(unittest.TestCase):
         with self.assertRaisesRegex(ContextNotDefined, "'arrays_elsewhere'"):
             pickle.loads(data)
         with config.change_flags(experimental__unpickle_gpu_on_cpu=True):
-            found = pickle.loads(data)
-        self.assertIsInstance(found, np.ndarray)
-        np.testing.assert_array_equal(found, values())
+            result = pickle.loads(data)
+        self.assertIsInstance(result, np.ndarray)
+        np.testing.assert_array_equal(result, values())
 
     def test_moving_between_contexts(self) -> None:
         for view in VIEWS:
@@ -331,13 +331,13 @@ class TestCopies(unittest.TestCase):
 @needs_opencl
 class TestThreads(unittest.TestCase):
     def test_threads_use_one_context(self) -> None:
-        found: dict[int, Any] = {}
+        result: dict[int, Any] = {}
 
         def work(number: int) -> None:
             for _ in range(20):
                 x = asarray(np.full((50, 40), number, "float32"), context=opencl())
                 x[::2] = number + 1
-                found[number] = np.asarray(x.T.copy().astype("int32"))
+                result[number] = np.asarray(x.T.copy().astype("int32"))
 
         threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
         for thread in threads:
@@ -345,9 +345,9 @@ class TestThreads(unittest.TestCase):
         for thread in threads:
             thread.join()
         for number in range(4):
-            wanted = np.full((50, 40), number)
-            wanted[::2] = number + 1
-            np.testing.assert_array_equal(found[number], wanted.T)
+            expected = np.full((50, 40), number)
+            expected[::2] = number + 1
+            np.testing.assert_array_equal(result[number], expected.T)
 
 
 if __name__ == "__main__":

@@ -31,10 +31,10 @@ class TestPygpu(unittest.TestCase):
         x = asarray(np.arange(6).reshape(2, 3), context=opencl())[:, ::2]
         fake: Any = SimpleNamespace(array=FakePygpuArray)
         with patch.dict(sys.modules, {"pygpu": fake, "pygpu.gpuarray": fake}):
-            made = to_pygpu(x, "its context")
-        self.assertEqual(made.context, "its context")
-        np.testing.assert_array_equal(np.asarray(made), [[0, 2], [3, 5]])
-        back = from_pygpu(made, opencl())
+            result = to_pygpu(x, "its context")
+        self.assertEqual(result.context, "its context")
+        np.testing.assert_array_equal(np.asarray(result), [[0, 2], [3, 5]])
+        back = from_pygpu(result, opencl())
         self.assertIs(back.context, opencl())
         np.testing.assert_array_equal(np.asarray(back), [[0, 2], [3, 5]])
 

@@ -34,11 +34,11 @@ class TestCreation(unittest.TestCase):
         for shape in (3, (2, 3), [4], (), (2, 0, 3)):
             for order in "CF":
                 x = zeros(shape, "int16", order, opencl())
-                wanted: Any = np.zeros(shape, "int16", order)  # type: ignore[call-overload]
-                self.assertEqual((x.shape, x.dtype), (wanted.shape, wanted.dtype))
-                if wanted.size:
-                    self.assertEqual(x.strides, wanted.strides)
-                np.testing.assert_array_equal(np.asarray(x), wanted)
+                expected: Any = np.zeros(shape, "int16", order)  # type: ignore[call-overload]
+                self.assertEqual((x.shape, x.dtype), (expected.shape, expected.dtype))
+                if expected.size:
+                    self.assertEqual(x.strides, expected.strides)
+                np.testing.assert_array_equal(np.asarray(x), expected)
                 self.assertEqual(empty(shape, order=order, context=null()).dtype, "float64")
 
     def test_wrong_shapes_and_orders(self) -> None:
@@ -60,12 +60,12 @@ class TestCreation(unittest.TestCase):
             np.arange(10)[::3],
             range(3),
         ):
-            wanted = np.asarray(proto)
-            found = asarray(proto, context=opencl())
-            self.assertEqual((found.shape, found.dtype), (wanted.shape, wanted.dtype))
-            np.testing.assert_array_equal(np.asarray(found), wanted)
+            expected = np.asarray(proto)
+            result = asarray(proto, context=opencl())
+            self.assertEqual((result.shape, result.dtype), (expected.shape, expected.dtype))
+            np.testing.assert_array_equal(np.asarray(result), expected)
             np.testing.assert_array_equal(
-                np.asarray(asarray(proto, "float32", context=opencl())), wanted.astype("float32")
+                np.asarray(asarray(proto, "float32", context=opencl())), expected.astype("float32")
             )
         self.assertEqual(asarray(np.arange(3, dtype=">i4"), context=opencl()).tolist(), [0, 1, 2])
         self.assertTrue(asarray(np.arange(6).reshape(2, 3).T, context=opencl()).flags.f_contiguous)
@@ -80,9 +80,9 @@ class TestCreation(unittest.TestCase):
         host = np.arange(6).reshape(2, 3)
         for proto in (host, host.T, asarray(host, context=opencl()), asarray(host, context=opencl()).T):
             for order in "CF":
-                found = array(proto, order=order, context=opencl())
-                self.assertTrue(found.flags[f"{order}_CONTIGUOUS"])
-                np.testing.assert_array_equal(np.asarray(found), np.asarray(proto))
+                result = array(proto, order=order, context=opencl())
+                self.assertTrue(result.flags[f"{order}_CONTIGUOUS"])
+                np.testing.assert_array_equal(np.asarray(result), np.asarray(proto))
 
     def test_arrays_that_are_there(self) -> None:
         x = zeros((2, 2), "float32", context=opencl())
@@ -149,10 +149,10 @@ class TestDLPack(unittest.TestCase):
             name = f"dltensor{ending}"
             capsule = x.__dlpack__(max_version=newest)
             self.assertIn(f'"{name}"', repr(capsule))
-            found = open_capsule(capsule)
-            self.assertEqual((found.address, found.offset), (x.gpudata, x.offset))
-            self.assertEqual((found.dtype, found.shape, found.strides), (x.dtype, x.shape, x.strides))
-            self.assertEqual((found.device, found.read_only), ((4, 0), False))
+            result = open_capsule(capsule)
+            self.assertEqual((result.address, result.offset), (x.gpudata, x.offset))
+            self.assertEqual((result.dtype, result.shape, result.strides), (x.dtype, x.shape, x.strides))
+            self.assertEqual((result.device, result.read_only), ((4, 0), False))
             self.assertIn(f'"used_{name}"', repr(capsule))
             with self.assertRaisesRegex(BufferError, "has been taken before"):
                 open_capsule(capsule)
@@ -164,11 +164,11 @@ class TestDLPack(unittest.TestCase):
         before = opencl().statistics()["buffers"]
         for taken in (False, True):
             capsule = zeros(3, context=opencl()).__dlpack__()
-            found = open_capsule(capsule) if taken else None
+            result = open_capsule(capsule) if taken else None
             self.assertEqual(opencl().statistics()["buffers"], before + 1)
             del capsule
             self.assertEqual(opencl().statistics()["buffers"], before + (1 if taken else 0))
-            del found
+            del result
             self.assertEqual(opencl().statistics()["buffers"], before)
 
     def test_consumers_that_refuse_a_capsule_say_so_themselves(self) -> None:
@@ -202,8 +202,8 @@ class TestDLPack(unittest.TestCase):
 
     def test_capsules_of_the_host(self) -> None:
         memory = ctypes.create_string_buffer(64)
-        found = open_capsule(make_capsule(memory, ctypes.addressof(memory), 8, np.dtype("bool"), (), (), (1, 0)))
-        self.assertEqual((found.dtype, found.shape, found.offset), (np.dtype("bool"), (), 8))
+        result = open_capsule(make_capsule(memory, ctypes.addressof(memory), 8, np.dtype("bool"), (), (), (1, 0)))
+        self.assertEqual((result.dtype, result.shape, result.offset), (np.dtype("bool"), (), 8))
         self.assertTrue(open_capsule(np.arange(3).__dlpack__()).strides in (None, (8,)))
 
     def test_what_exports_nothing(self) -> None:

@@ -38,11 +38,11 @@ except RuntimeError:  # no other folder of tests has said what arrays on the hos
 @cache
 def context() -> GpuContext:
     try:
-        made = open_context(tested_device())
+        result = open_context(tested_device())
     except DeviceUnavailable:
-        made = open_context("null0")
-    reg_context(NAME, made)
-    return made
+        result = open_context("null0")
+    reg_context(NAME, result)
+    return result
 
 
 def computes() -> bool:
@@ -92,12 +92,12 @@ def run(
     values: Sequence[Any] | None = None,
 ) -> Any:
     """Compile C code for arrays, run it (on `values`, where they are given), and return the array that it makes."""
-    given = [x if isinstance(x, GpuArray) else asarray(np.asarray(x), context=context()) for x in inputs]
-    variables = [GpuArrayType(x.dtype.name, (False,) * x.ndim, NAME).make_variable() for x in given]
-    if not given:
+    operands = [x if isinstance(x, GpuArray) else asarray(np.asarray(x), context=context()) for x in inputs]
+    variables = [GpuArrayType(x.dtype.name, (False,) * x.ndim, NAME).make_variable() for x in operands]
+    if not operands:
         context()
     node = Given(code, dtype, ndim, kernels, headers).make_node(*variables)
     thunk = c_thunk(node)
     assert thunk is not None
-    (found,) = thunk(given if values is None else values, None if storage is None else [storage])
-    return found
+    (result,) = thunk(operands if values is None else values, None if storage is None else [storage])
+    return result

@@ -17,24 +17,24 @@ CHECK = "if (%(z)s == NULL) %(fail)s"
 
 
 class TestMaking(unittest.TestCase):
-    def equal(self, found: GpuArray, wanted: Any) -> None:
-        self.assertIsInstance(found, GpuArray)
-        self.assertEqual(found.shape, np.shape(wanted))
+    def equal(self, result: GpuArray, expected: Any) -> None:
+        self.assertIsInstance(result, GpuArray)
+        self.assertEqual(result.shape, np.shape(expected))
         if computes():
-            np.testing.assert_array_equal(np.asarray(found), wanted)
+            np.testing.assert_array_equal(np.asarray(result), expected)
 
     def test_an_input_is_the_output(self) -> None:
         x = asarray(X, context=context())
-        found = run("Py_XDECREF(%(z)s); Py_INCREF(%(x0)s); %(z)s = %(x0)s;", x, ndim=2)
-        self.assertIs(found, x)
+        result = run("Py_XDECREF(%(z)s); Py_INCREF(%(x0)s); %(z)s = %(x0)s;", x, ndim=2)
+        self.assertIs(result, x)
 
     def test_zeros_and_empty(self) -> None:
         code = """size_t dims[2] = {2, 5};
         Py_XDECREF(%(z)s);
         %(z)s = pygpu_zeros(2, dims, GA_INT, GA_F_ORDER, %(ctx)s, Py_None);"""
-        found = run(code + CHECK, dtype="int32", ndim=2)
-        self.assertEqual((found.dtype, found.strides, found.context), (np.dtype("int32"), (4, 8), context()))
-        self.equal(found, np.zeros((2, 5)))
+        result = run(code + CHECK, dtype="int32", ndim=2)
+        self.assertEqual((result.dtype, result.strides, result.context), (np.dtype("int32"), (4, 8), context()))
+        self.equal(result, np.zeros((2, 5)))
         empty = run(code.replace("{2, 5}", "{0, 5}").replace("zeros", "empty") + CHECK, dtype="int32", ndim=2)
         self.assertEqual(empty.shape, (0, 5))
 
@@ -63,9 +63,9 @@ class TestMaking(unittest.TestCase):
             %(fail)s
         if (pygpu_move(%(z)s, %(x0)s) < 0) %(fail)s"""
         storage = zeros((3, 4), "float32", context=context())
-        found = run(code, X, ndim=2, storage=storage)
-        self.assertIs(found, storage)
-        self.equal(found, X)
+        result = run(code, X, ndim=2, storage=storage)
+        self.assertIs(result, storage)
+        self.equal(result, X)
         other = zeros((2, 4), "float32", context=context())
         self.assertIsNot(run(code, X, ndim=2, storage=other), other)
         self.equal(run("%(z)s = theano_try_copy(%(z)s, %(x0)s);", X, ndim=2, storage=other), X)
@@ -76,14 +76,14 @@ class TestMaking(unittest.TestCase):
         Py_XDECREF(%(z)s);
         %(z)s = pygpu_index(%(x0)s, starts, stops, steps);"""
         x = asarray(X, context=context())
-        found = run(code + CHECK, x)
-        self.assertIs(found.buffer, x.buffer)
-        self.equal(found, X[::-1, 1])
+        result = run(code + CHECK, x)
+        self.assertIs(result.buffer, x.buffer)
+        self.equal(result, X[::-1, 1])
         with self.assertRaisesRegex(ValueError, "out of bounds"):
             run(code.replace("{2, 1}", "{3, 1}") + CHECK, x)
-        for names, wanted in (("NULL", X.T), ("axes", X)):
+        for names, expected in (("NULL", X.T), ("axes", X)):
             code = f"unsigned int axes[2] = {{0, 1}}; (void)axes; %(z)s = pygpu_transpose(%(x0)s, {names});"
-            self.equal(run(code + CHECK, x, ndim=2), wanted)
+            self.equal(run(code + CHECK, x, ndim=2), expected)
         with self.assertRaisesRegex(ValueError, "an axis is out of bounds, or occurs twice"):
             run("unsigned int axes[2] = {1, 1}; %(z)s = pygpu_transpose(%(x0)s, axes);" + CHECK, x, ndim=2)
         self.equal(run("%(z)s = pygpu_view(%(x0)s, Py_None);" + CHECK, x, ndim=2), X)
@@ -118,17 +118,17 @@ class TestMaking(unittest.TestCase):
 
 
 class TestElements(unittest.TestCase):
-    def equal(self, found: GpuArray, wanted: Any) -> None:
-        self.assertEqual(found.shape, np.shape(wanted))
+    def equal(self, result: GpuArray, expected: Any) -> None:
+        self.assertEqual(result.shape, np.shape(expected))
         if computes():
-            np.testing.assert_allclose(np.asarray(found), wanted, rtol=1e-6)
+            np.testing.assert_allclose(np.asarray(result), expected, rtol=1e-6)
 
     def test_copies(self) -> None:
         x = asarray(X, context=context())
-        found = run("%(z)s = pygpu_copy(%(x0)s, GA_F_ORDER);" + CHECK, x, ndim=2)
-        self.assertIsNot(found.buffer, x.buffer)
-        self.assertEqual(found.strides, (4, 12))
-        self.equal(found, X)
+        result = run("%(z)s = pygpu_copy(%(x0)s, GA_F_ORDER);" + CHECK, x, ndim=2)
+        self.assertIsNot(result.buffer, x.buffer)
+        self.assertEqual(result.strides, (4, 12))
+        self.equal(result, X)
         like = run("%(z)s = pygpu_empty_like(%(x0)s, GA_ANY_ORDER, GA_DOUBLE);" + CHECK, x, dtype="float64", ndim=2)
         self.assertEqual((like.dtype, like.shape), (np.dtype("float64"), (3, 4)))
 
@@ -222,15 +222,15 @@ class TestElements(unittest.TestCase):
         )
         code = code.replace("&%(x2)s->ga, 1)", "0, &%(x2)s->ga, 1)")
         batch = rng.normal(size=(2, 3, 4)).astype("float32")
-        wanted = batch @ batch.transpose(0, 2, 1)
-        self.equal_floats(run(code, batch, batch, np.zeros((2, 3, 3), "float32"), ndim=3), wanted)
+        expected = batch @ batch.transpose(0, 2, 1)
+        self.equal_floats(run(code, batch, batch, np.zeros((2, 3, 3), "float32"), ndim=3), expected)
         with self.assertRaisesRegex(ValueError, "no operands of a product"):
             run("%(z)s = pygpu_blas_rger(1, %(x0)s, %(x1)s, %(x2)s, 0);" + CHECK, a, v, b, ndim=2)
 
-    def equal_floats(self, found: GpuArray, wanted: Any) -> None:
-        self.assertEqual(found.shape, np.shape(wanted))
+    def equal_floats(self, result: GpuArray, expected: Any) -> None:
+        self.assertEqual(result.shape, np.shape(expected))
         if computes():
-            np.testing.assert_allclose(np.asarray(found), wanted, rtol=1e-4, atol=1e-5)
+            np.testing.assert_allclose(np.asarray(result), expected, rtol=1e-4, atol=1e-5)
 
 
 def _run_with(code: str, value: Any) -> Any:

@@ -41,10 +41,10 @@ def add(kind: Any, ctype: str, value: str = "v", **more: Any) -> Kernel:
 
 
 class TestLaunches(unittest.TestCase):
-    def equal(self, found: GpuArray, wanted: Any) -> None:
-        self.assertEqual(found.shape, np.shape(wanted))
+    def equal(self, result: GpuArray, expected: Any) -> None:
+        self.assertEqual(result.shape, np.shape(expected))
         if computes():
-            np.testing.assert_array_equal(np.asarray(found), wanted)
+            np.testing.assert_array_equal(np.asarray(result), expected)
 
     def test_scheduled_calls_with_each_kind_of_number(self) -> None:
         """Each number is added to an element of its own."""
@@ -63,7 +63,7 @@ class TestLaunches(unittest.TestCase):
             (SSIZE, "ga_ssize", "v11", "-7", -7),
             ("float16", "ga_half", "ga_half2float(v12)", "((ga_half_t){0x3e00})", 1.5),
         )
-        kinds, ctypes, values, arguments, wanted = zip(*numbers, strict=True)
+        kinds, ctypes, values, arguments, expected = zip(*numbers, strict=True)
         parameters = ", ".join(f"{ctype} v{i}" for i, ctype in enumerate(ctypes))
         value = " : ".join(f"i == {i} ? (ga_float){v}" for i, v in enumerate(values))
         text = ADD.replace("TYPE v", parameters).replace("VALUE", f"({value} : 0)")
@@ -71,7 +71,7 @@ class TestLaunches(unittest.TestCase):
         kernel = Kernel(text, params, "add", Kernel.get_flags("float32"))
         code = CALL.replace("LAUNCH", "add_scall(1, &n, 0, ").replace("ARGUMENT", ", ".join(arguments))
         x = np.arange(len(numbers), dtype="float32")
-        self.equal(run(code, x, kernels=[kernel]), x + np.array(wanted, "float32"))
+        self.equal(run(code, x, kernels=[kernel]), x + np.array(expected, "float32"))
 
     @slow
     def test_calls_with_sizes(self) -> None:
@@ -173,7 +173,7 @@ class TestExpressions(unittest.TestCase):
     @slow
     def test_values(self) -> None:
         x = np.arange(6.0).reshape(2, 3)
-        for dtype, number, flags, given in (
+        for dtype, number, flags, operands in (
             ("float32", "GA_FLOAT", "0", x),
             ("float16", "GA_HALF", "0", x),
             ("int8", "GA_BYTE", "GE_BROADCAST", x[:1]),
@@ -181,9 +181,9 @@ class TestExpressions(unittest.TestCase):
         ):
             with self.subTest(dtype):
                 code = self.CODE.replace("TYPE", number).replace("FLAGS", flags)
-                found = run(code, given.astype(dtype), x, ndim=2, headers="<gpuarray/elemwise.h>")
+                result = run(code, operands.astype(dtype), x, ndim=2, headers="<gpuarray/elemwise.h>")
                 if computes():
-                    np.testing.assert_array_equal(np.asarray(found), np.broadcast_to(2 * given + 2, (2, 3)))
+                    np.testing.assert_array_equal(np.asarray(result), np.broadcast_to(2 * operands + 2, (2, 3)))
 
     def test_shapes_that_do_not_fit(self) -> None:
         code = self.CODE.replace("TYPE", "GA_FLOAT").replace("FLAGS", "0")
@@ -236,9 +236,9 @@ class TestProperties(unittest.TestCase):
         gpudata_release(a);
         gpudata_release(b);
         if (%(z)s == NULL) %(fail)s"""
-        found = run(code, headers="<gpuarray/extension.h> <gpuarray/ext_cuda.h> <string.h>")
+        result = run(code, headers="<gpuarray/extension.h> <gpuarray/ext_cuda.h> <string.h>")
         if computes():
-            np.testing.assert_array_equal(np.asarray(found), [0, 1, 2, 0])
+            np.testing.assert_array_equal(np.asarray(result), [0, 1, 2, 0])
 
     def test_dtypes_and_errors(self) -> None:
         code = """if (gpuarray_get_elsize(GA_HALF) != 2 ||

@@ -97,8 +97,8 @@ def texts_of(kernel: Kernel, values: Sequence[Any], *, cpu: bool = False) -> lis
     )
     recorder, form = _Texts(context), form_of(kernel)
     stays = set(form.host_inputs(kernel, len(values)))
-    given = [
+    operands = [
         np.asarray(v) if i in stays else recorder.operand(upload(context, np.asarray(v))) for i, v in enumerate(values)
     ]
-    form.run(kernel, recorder, given)
+    form.run(kernel, recorder, operands)
     return recorder.found

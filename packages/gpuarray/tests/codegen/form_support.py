@@ -53,12 +53,12 @@ class Recorder(AtOnce):
     @property
     def properties(self) -> DeviceProperties:
         """The device, or what it is to look like."""
-        found = super().properties
+        result = super().properties
         if not self._card:
-            return found
-        sizes = found.max_local, found.local_memory, found.units, found.warp
+            return result
+        sizes = result.max_local, result.local_memory, result.units, result.warp
         return DeviceProperties(
-            found.driver, found.name, *sizes, found.doubles, found.halves, found.long_atomics, False
+            result.driver, result.name, *sizes, result.doubles, result.halves, result.long_atomics, False
         )
 
     @property
@@ -87,10 +87,10 @@ class Recorder(AtOnce):
         operands = [x for x in arguments if isinstance(x, DeviceOperand)]
         written = {x.slot for x, flag in zip(operands, text.written, strict=True) if flag}
         memory = {x.slot: self._buffers[x.slot] for x in operands if x.slot not in written}
-        found = {slot: np.zeros(x.nbytes, np.uint8) for slot, x in memory.items() if x.nbytes <= MOST_COMPARED}
-        for slot, content in found.items():
+        results = {slot: np.zeros(x.nbytes, np.uint8) for slot, x in memory.items() if x.nbytes <= MOST_COMPARED}
+        for slot, content in results.items():
             memory[slot].read(0, content)
-        return found
+        return results
 
     def run(self, kernel: Kernel, values: Sequence[Any]) -> list[Any]:
         """Run a kernel and return its results as arrays of NumPy.
@@ -117,8 +117,8 @@ class Recorder(AtOnce):
         operands: list[Operand] = []
         for i, value in enumerate(values):
             keeps = i in stays or isinstance(value, (GpuArray, DeviceOperand))
-            given = value if keeps else self.upload(np.asarray(value))
-            operands.append(self.operand(given) if isinstance(given, GpuArray) else given)
+            operand = value if keeps else self.upload(np.asarray(value))
+            operands.append(self.operand(operand) if isinstance(operand, GpuArray) else operand)
         results: Sequence[Operand] = form.run(kernel, self, operands)
         return results
 
@@ -208,7 +208,7 @@ class Card:
 
 def on_card(array: NDArray[Any]) -> GpuArray:
     """Return an array on the device: every other element of a larger one, backwards along each dimension."""
-    whole = np.zeros([2 * n for n in array.shape], array.dtype)
-    whole[tuple(slice(None, None, -2) for _ in array.shape)] = array
-    found: GpuArray = upload(opencl_context(), whole, offset=64)[tuple(slice(None, None, -2) for _ in array.shape)]
-    return found
+    full = np.zeros([2 * n for n in array.shape], array.dtype)
+    full[tuple(slice(None, None, -2) for _ in array.shape)] = array
+    result: GpuArray = upload(opencl_context(), full, offset=64)[tuple(slice(None, None, -2) for _ in array.shape)]
+    return result

@@ -63,8 +63,8 @@ def _compiled(texts: Sequence[KernelText], architecture: str) -> tuple[str, str 
     library = nvrtc()
     if library is None:
         return "", None
-    given = compile_options("cuda")
-    options = [f"-arch={architecture}", *(given.split() if isinstance(given, str) else given)]
+    operand = compile_options("cuda")
+    options = [f"-arch={architecture}", *(operand.split() if isinstance(operand, str) else operand)]
     source = prelude("cuda") + "\n".join(_own_names(texts))
     program: Any = ctypes.c_void_p()
     library.nvrtcCreateProgram(ctypes.byref(program), source.encode(), b"kernels.cu", 0, None, None)

@@ -18,8 +18,8 @@ RNG = np.random.default_rng(9)
 
 
 def position(x: Any, axes: tuple[int, ...], largest: bool) -> Any:
-    kept = [d for d in range(x.ndim) if d not in axes]
-    rows = x.transpose([*kept, *axes]).reshape([*(x.shape[d] for d in kept), -1])
+    references = [d for d in range(x.ndim) if d not in axes]
+    rows = x.transpose([*references, *axes]).reshape([*(x.shape[d] for d in references), -1])
     return np.asarray((np.argmax if largest else np.argmin)(rows, -1), "int64")
 
 

@@ -37,13 +37,13 @@ class Sliding:
     def pairs(self) -> Any:
         """Yield for each tap its place in the filters and where it meets the padded images."""
         for tap in itertools.product(*map(range, self.taps)):
-            place = tuple(k - 1 - t for k, t in zip(self.taps, tap, strict=True)) if self.kernel.flip else tap
+            position = tuple(k - 1 - t for k, t in zip(self.taps, tap, strict=True)) if self.kernel.flip else tap
             starts = [t * d for t, d in zip(tap, self.kernel.dilations, strict=True)]
             seen = tuple(
                 slice(b, b + (n - 1) * s + 1, s)
                 for b, n, s in zip(starts, self.output, self.kernel.strides, strict=True)
             )
-            yield place, seen
+            yield position, seen
 
     def padded(self, x: Any) -> Any:
         return np.pad(x, ((0, 0), (0, 0), *self.border))
@@ -55,16 +55,16 @@ class Sliding:
         parts = []
         for image, filters in zip(self.grouped(self.padded(x), 1), self.grouped(w, 0), strict=True):
             total: Any = 0
-            for place, seen in self.pairs():
-                total = total + np.einsum("nc...,fc->nf...", image[:, :, *seen], filters[:, :, *place])
+            for position, seen in self.pairs():
+                total = total + np.einsum("nc...,fc->nf...", image[:, :, *seen], filters[:, :, *position])
             parts.append(total)
         return np.concatenate(parts, 1)
 
     def input_grad(self, w: Any, top: Any, channels: int) -> Any:
         result = self.padded(np.zeros((top.shape[0], channels, *self.image)))
         for part, g, filters in zip(self.grouped(result, 1), self.grouped(top, 1), self.grouped(w, 0), strict=True):
-            for place, seen in self.pairs():
-                part[:, :, *seen] += np.einsum("nf...,fc->nc...", g, filters[:, :, *place])
+            for position, seen in self.pairs():
+                part[:, :, *seen] += np.einsum("nf...,fc->nc...", g, filters[:, :, *position])
         inside = tuple(slice(before, before + n) for (before, _), n in zip(self.border, self.image, strict=True))
         return result[:, :, *inside]
 
@@ -72,9 +72,9 @@ class Sliding:
         parts = []
         for image, g in zip(self.grouped(self.padded(x), 1), self.grouped(top, 1), strict=True):
             part = np.zeros((g.shape[1], image.shape[1], *self.taps))
-            for place, seen in self.pairs():
+            for position, seen in self.pairs():
                 flat = image[:, :, *seen].reshape(*image.shape[:2], int(np.prod(self.output)))
-                part[:, :, *place] = np.einsum("nfz,ncz->fc", g.reshape(*g.shape[:2], flat.shape[2]), flat)
+                part[:, :, *position] = np.einsum("nfz,ncz->fc", g.reshape(*g.shape[:2], flat.shape[2]), flat)
             parts.append(part)
         return np.concatenate(parts, 0)
 
@@ -82,10 +82,10 @@ class Sliding:
 class ConvolutionCase(unittest.TestCase):
     card = False
 
-    def compare(self, found: Any, wanted: Any, dtype: str) -> None:
-        scale = max(1.0, float(np.abs(wanted).max(initial=0)))
-        np.testing.assert_allclose(found, wanted, rtol=TOLERANCES[dtype], atol=TOLERANCES[dtype] * scale)
-        self.assertEqual((found.dtype, found.shape), (np.dtype(dtype), wanted.shape))
+    def compare(self, result: Any, expected: Any, dtype: str) -> None:
+        scale = max(1.0, float(np.abs(expected).max(initial=0)))
+        np.testing.assert_allclose(result, expected, rtol=TOLERANCES[dtype], atol=TOLERANCES[dtype] * scale)
+        self.assertEqual((result.dtype, result.shape), (np.dtype(dtype), expected.shape))
 
     def check(self, *options: Any, dtype: str = "float32", image: tuple[int, ...] = (), images: int = 2) -> None:
         """Compare all three tasks with strides, dilations, border, flip and groups as given."""
@@ -96,14 +96,14 @@ class ConvolutionCase(unittest.TestCase):
         kernels = [ConvolutionKernel(task, dtype, *options) for task in ("forward", "input_grad", "weight_grad")]
         sliding, recorder = Sliding(kernels[0], image, taps), Recorder(card=self.card)
         wide = x.astype("float64"), w.astype("float64")
-        wanted = sliding.forward(*wide)
-        top = rng.normal(size=wanted.shape).astype(dtype)
-        (found,) = recorder.run(kernels[0], [on_card(x), w])
-        self.compare(found, wanted, dtype)
-        (found,) = recorder.run(kernels[1], [w, on_card(top), np.array(image)])
-        self.compare(found, sliding.input_grad(wide[1], top.astype("float64"), x.shape[1]), dtype)
-        (found,) = recorder.run(kernels[2], [x, on_card(top), np.array(taps)])
-        self.compare(found, sliding.weight_grad(wide[0], top.astype("float64")), dtype)
+        expected = sliding.forward(*wide)
+        top = rng.normal(size=expected.shape).astype(dtype)
+        (result,) = recorder.run(kernels[0], [on_card(x), w])
+        self.compare(result, expected, dtype)
+        (result,) = recorder.run(kernels[1], [w, on_card(top), np.array(image)])
+        self.compare(result, sliding.input_grad(wide[1], top.astype("float64"), x.shape[1]), dtype)
+        (result,) = recorder.run(kernels[2], [x, on_card(top), np.array(taps)])
+        self.compare(result, sliding.weight_grad(wide[0], top.astype("float64")), dtype)
         self.assertLessEqual(recorder.launches, 6)
 
 

@@ -79,23 +79,23 @@ class TestPrelude(unittest.TestCase):
     def test_tanh_of_floats(self) -> None:
         x = np.concatenate([RNG.normal(size=40_000) * 2, 10.0 ** RNG.uniform(-30, 30, size=4000), [0.0, 0.625]])
         x = np.concatenate([x, -x, [np.inf, -np.inf]]).astype("float32")
-        (found,) = on_device(elementwise(tanh, "float32"), [x], contexts()["cpu"])
-        wanted = np.tanh(x.astype("float64"))
-        self.assertLessEqual(np.max(np.abs(found - wanted) / np.spacing(np.abs(wanted).astype("float32"))), 3)
-        np.testing.assert_array_equal(np.signbit(found), np.signbit(x))
-        (found,) = on_device(elementwise(tanh, "float32"), [np.full(3, np.nan, "float32")], contexts()["cpu"])
-        self.assertTrue(np.isnan(found).all())
+        (result,) = on_device(elementwise(tanh, "float32"), [x], contexts()["cpu"])
+        expected = np.tanh(x.astype("float64"))
+        self.assertLessEqual(np.max(np.abs(result - expected) / np.spacing(np.abs(expected).astype("float32"))), 3)
+        np.testing.assert_array_equal(np.signbit(result), np.signbit(x))
+        (result,) = on_device(elementwise(tanh, "float32"), [np.full(3, np.nan, "float32")], contexts()["cpu"])
+        self.assertTrue(np.isnan(result).all())
 
     def test_float_to_float16_is_rounded_to_even(self) -> None:
         x = np.concatenate(
             [RNG.normal(size=4000) * 10.0 ** RNG.integers(-9, 7, size=4000), [0, -0.0, np.inf, 65519.99]]
         )
-        given = x.astype("float32")
+        operand = x.astype("float32")
         kernel = elementwise(scalars.cast("float16"), "float32")
         with np.errstate(over="ignore"):
-            from_host = given.astype("float16")
-        (found,) = on_device(kernel, [given], contexts()["card"])
-        np.testing.assert_array_equal(found, from_host)
+            from_host = operand.astype("float16")
+        (result,) = on_device(kernel, [operand], contexts()["card"])
+        np.testing.assert_array_equal(result, from_host)
 
 
 @needs_opencl
@@ -145,8 +145,8 @@ class TestHelpers(unittest.TestCase):
 @cache
 def nvrtc() -> Any:
     """Return NVIDIA's compiler as a library, or None where the wheel `nvidia-cuda-nvrtc` is not installed."""
-    found = importlib.util.find_spec("nvidia")
-    for folder in found.submodule_search_locations or () if found is not None else ():
+    result = importlib.util.find_spec("nvidia")
+    for folder in result.submodule_search_locations or () if result is not None else ():
         builtins = sorted(Path(folder).glob("cu*/lib/libnvrtc-builtins.so*"))
         libraries = sorted(Path(folder).glob("cu*/lib/libnvrtc.so*"))
         if builtins and libraries:
@@ -174,15 +174,15 @@ def compiled(library: Any, text: str, arch: str) -> str:
 def cases() -> list[tuple[Kernel, list[Any]]]:
     """Return kernels of all kinds, with operands that make their forms take all ways."""
     matrix, row = np.zeros((300, 40), "float32"), np.zeros((1, 40), "float32")
-    found: list[tuple[Kernel, list[Any]]] = [
+    result: list[tuple[Kernel, list[Any]]] = [
         (elementwise(add, "float32", "float32", broadcast=[(False, False), (True, False)], ndim=2), [matrix, row]),
         (MRGKernel("float16", 1), [np.ones((4, 6), "int32"), np.array([9])]),
     ]
     for shape, axes in (((10**6,), (0,)), ((300, 40), (0,)), ((300, 40), (1,)), ((30, 40, 50), (0, 2))):
         x = np.zeros(shape, "float16")
-        found.append((reduction(add, maximum, dtype="float16", ndim=len(shape), axes=axes), [x]))
-        found.append((ArgmaxKernel("float16", len(shape), axes), [x]))
-    found += [(ArrayRoutineKernel("cumsum", "int64", 0), [np.zeros(n, "int64")]) for n in (10, 10**6)]
+        result.append((reduction(add, maximum, dtype="float16", ndim=len(shape), axes=axes), [x]))
+        result.append((ArgmaxKernel("float16", len(shape), axes), [x]))
+    result += [(ArrayRoutineKernel("cumsum", "int64", 0), [np.zeros(n, "int64")]) for n in (10, 10**6)]
     for dtype in ("float16", "float32", "float64", "int64", "uint8", "bool"):
         own = [ScalarType(dtype)() for _ in range(3)]
         outputs = []
@@ -192,8 +192,8 @@ def cases() -> list[tuple[Kernel, list[Any]]]:
             except TypeError:
                 continue
         real = [v for v in outputs if "complex" not in v.type.dtype]
-        found.append((elementwise(Composite(own, real), *[dtype] * 3), [np.zeros(5, dtype)] * 3))
-    return found
+        result.append((elementwise(Composite(own, real), *[dtype] * 3), [np.zeros(5, dtype)] * 3))
+    return result
 
 
 class TestCompilation(unittest.TestCase):

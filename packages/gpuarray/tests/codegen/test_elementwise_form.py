@@ -126,9 +126,9 @@ class TestLayouts(DeviceCase):
             recorder = Overwriting(context)
             a, b = (recorder.operand(upload(context, v)) for v in (x, y))
             for first, second, result in ((a.view((30, 40), (4, 120)), b, None), (a, a, None), (a, b, a.slot)):
-                (found,) = form_of(kernel).run(kernel, recorder, [first, second])
-                self.assertEqual(found.slot == a.slot, result is not None)
-            np.testing.assert_array_equal(np.asarray(recorder.value(found)), x - y)
+                (outcome,) = form_of(kernel).run(kernel, recorder, [first, second])
+                self.assertEqual(outcome.slot == a.slot, result is not None)
+            np.testing.assert_array_equal(np.asarray(recorder.value(outcome)), x - y)
 
     def test_more_operands_than_devices_have_parameters_for(self) -> None:
         own = [ScalarType("float32")() for _ in range(300)]
@@ -145,8 +145,8 @@ class TestVectors(unittest.TestCase):
         recorder = Recorder(card=True, overwrites=overwrites)
         views = []
         for array in arrays:
-            whole, part = array if isinstance(array, tuple) else (array, ())
-            view = recorder.upload(whole)[part]
+            full, part = array if isinstance(array, tuple) else (array, ())
+            view = recorder.upload(full)[part]
             views.append(recorder.operand(view))
         (result,) = form_of(kernel).run(kernel, recorder, views)
         assert isinstance(result, DeviceOperand), "it is on the device"
@@ -240,27 +240,27 @@ class TestScalarOps(DeviceCase):
             self._all(dtype, slice(start, None, 2))
 
     def _all(self, dtype: str, part: slice = slice(None)) -> None:
-        known = [record for record in scalars.records if _takes(record.op, _dtypes(record.op, dtype))]
-        self.assertGreater(len(known), 40)
-        for at in range(0, len(known[part]), 16):
-            self._some(known[part][at : at + 16], dtype)
+        reference = [record for record in scalars.records if _takes(record.op, _dtypes(record.op, dtype))]
+        self.assertGreater(len(reference), 40)
+        for at in range(0, len(reference[part]), 16):
+            self._some(reference[part][at : at + 16], dtype)
 
     def _some(self, records: list[ScalarRecord], dtype: str) -> None:
         inputs: list[Any] = []
         values: list[Any] = []
         outputs: list[Any] = []
-        wanted: list[Any] = []
+        expected: list[Any] = []
         for record in records:
             kinds = _dtypes(record.op, dtype)
-            given = [_operand(record, i, kind) for i, kind in enumerate(kinds)]
+            operands = [_operand(record, i, kind) for i, kind in enumerate(kinds)]
             own = [ScalarType(kind)() for kind in kinds]
-            inputs, values = [*inputs, *own], [*values, *given]
+            inputs, values = [*inputs, *own], [*values, *operands]
             outputs.append(record.op(*own))
-            wanted.append(record.op.evaluate(*given))
+            expected.append(record.op.evaluate(*operands))
         kernel = elementwise(Composite(inputs, outputs), *(v.dtype.name for v in values))
         with np.errstate(all="ignore"):
-            found = on_device(kernel, values, contexts()["cpu"])
-        for record, x, y in zip(records, found, wanted, strict=True):
+            result = on_device(kernel, values, contexts()["cpu"])
+        for record, x, y in zip(records, result, expected, strict=True):
             with self.subTest(op=record.op, dtype=dtype):
                 self.assertEqual(x.dtype, y.dtype)
                 error = ERRORS.get(x.dtype.name, 0)

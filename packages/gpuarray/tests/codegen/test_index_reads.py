@@ -27,8 +27,8 @@ def array(position: int, value: Any) -> IndexArray:
 
 
 def read_kernel(entries: tuple[IndexEntry, ...], values: list[Any]) -> IndexReadKernel:
-    given = [np.asarray(v) for v in values]
-    return IndexReadKernel(entries, tuple(v.dtype.name for v in given), tuple(v.ndim for v in given))
+    operands = [np.asarray(v) for v in values]
+    return IndexReadKernel(entries, tuple(v.dtype.name for v in operands), tuple(v.ndim for v in operands))
 
 
 @needs_opencl
@@ -39,9 +39,9 @@ class TestReads(unittest.TestCase):
     def check(self, entries: tuple[IndexEntry, ...], index: Any, *values: Any, x: Any = X) -> int:
         """Compare with NumPy; return the number of launches."""
         before = self.recorder.launches
-        (found,) = self.recorder.run(read_kernel(entries, [x, *values]), [on_card(x), *values])
-        np.testing.assert_array_equal(found, x[index])
-        self.assertEqual((found.dtype, found.shape), (x.dtype, x[index].shape))
+        (result,) = self.recorder.run(read_kernel(entries, [x, *values]), [on_card(x), *values])
+        np.testing.assert_array_equal(result, x[index])
+        self.assertEqual((result.dtype, result.shape), (x.dtype, x[index].shape))
         return self.recorder.launches - before
 
     def refuse(self, entries: tuple[IndexEntry, ...], text: str, *values: Any, x: Any = X) -> None:
@@ -95,8 +95,8 @@ class TestReads(unittest.TestCase):
     def test_masks_of_many_groups(self) -> None:
         x = np.random.default_rng(1).normal(size=(300, 700))
         self.check((array(1, x > 1),), x > 1, x > 1, x=x)
-        (found,) = self.recorder.run(read_kernel((array(1, x > 1),), [x, x > 1]), [x, on_card(x > 1)])
-        np.testing.assert_array_equal(found, x[x > 1])
+        (result,) = self.recorder.run(read_kernel((array(1, x > 1),), [x, x > 1]), [x, on_card(x > 1)])
+        np.testing.assert_array_equal(result, x[x > 1])
 
     def test_positions_out_of_bounds(self) -> None:
         wrong = np.array([0, 1, 5, 2])

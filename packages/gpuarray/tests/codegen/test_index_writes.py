@@ -31,9 +31,9 @@ def part_of(*shape: int) -> Any:
 
 
 def write_kernel(entries: tuple[IndexEntry, ...], values: list[Any], replace: bool) -> IndexWriteKernel:
-    given = [np.asarray(v) for v in values]
-    dtypes, ndims = tuple(v.dtype.name for v in given), tuple(v.ndim for v in given)
-    return IndexWriteKernel(entries, dtypes, ndims, replace, tuple(n == 1 for n in given[1].shape))
+    operands = [np.asarray(v) for v in values]
+    dtypes, ndims = tuple(v.dtype.name for v in operands), tuple(v.ndim for v in operands)
+    return IndexWriteKernel(entries, dtypes, ndims, replace, tuple(n == 1 for n in operands[1].shape))
 
 
 class WriteCase(unittest.TestCase):
@@ -51,15 +51,15 @@ class WriteCase(unittest.TestCase):
         x, new, launches = X.astype(dtype), np.asarray(part).astype(dtype), 0
         for replace in kinds:
             recorder = Recorder(**options)
-            given = on_card(x)
-            (found,) = recorder.run(write_kernel(entries, [x, new, *values], replace), [given, new, *values])
-            wanted = x.copy()
+            operand = on_card(x)
+            (result,) = recorder.run(write_kernel(entries, [x, new, *values], replace), [operand, new, *values])
+            expected = x.copy()
             if replace:
-                wanted[index] = new
+                expected[index] = new
             else:
-                np.add.at(wanted, index, new)
-            np.testing.assert_array_equal(found, wanted)
-            np.testing.assert_array_equal(np.asarray(given), x)
+                np.add.at(expected, index, new)
+            np.testing.assert_array_equal(result, expected)
+            np.testing.assert_array_equal(np.asarray(operand), x)
             launches = recorder.launches
         return launches
 
@@ -88,14 +88,14 @@ class TestPlainParts(WriteCase):
         assert form is not None, "there is a form"
         kernel = IndexWriteKernel((1,), ("float64", "float64"), (2, 1), True, (False,))
         operand = recorder.operand(x)
-        (found,) = form.run(kernel, recorder, [operand, recorder.operand(recorder.upload(np.ones(3)))])
-        assert isinstance(found, DeviceOperand), "the result is on the device"
-        self.assertEqual(found.slot, operand.slot)
+        (result,) = form.run(kernel, recorder, [operand, recorder.operand(recorder.upload(np.ones(3)))])
+        assert isinstance(result, DeviceOperand), "the result is on the device"
+        self.assertEqual(result.slot, operand.slot)
         np.testing.assert_array_equal(np.asarray(x), [[0, 0, 0], [1, 1, 1]])
         # A part of the array itself is read while it is written: that takes a copy.
-        (found,) = form.run(kernel, recorder, [operand, operand.view((3,), (8,))])
-        assert isinstance(found, DeviceOperand), "the result is on the device"
-        self.assertNotEqual(found.slot, operand.slot)
+        (result,) = form.run(kernel, recorder, [operand, operand.view((3,), (8,))])
+        assert isinstance(result, DeviceOperand), "the result is on the device"
+        self.assertNotEqual(result.slot, operand.slot)
 
     def test_parts_that_do_not_fit(self) -> None:
         recorder = Recorder()
@@ -132,18 +132,18 @@ class TestPositions(WriteCase):
     def test_many_equal_positions(self) -> None:
         rng = np.random.default_rng(2)
         where, values, x = rng.integers(0, 50, 20000), rng.normal(size=20000), np.zeros(50)
-        wanted = x.copy()
-        wanted[where] = values
+        expected = x.copy()
+        expected[where] = values
         operands = [x, values, where]
-        (found,) = Recorder().run(write_kernel((array(2, where),), operands, True), operands)
-        np.testing.assert_array_equal(found, wanted)
+        (result,) = Recorder().run(write_kernel((array(2, where),), operands, True), operands)
+        np.testing.assert_array_equal(result, expected)
         np.add.at(x, where, values)
         operands[0] = np.zeros(50)
-        (found,) = Recorder().run(write_kernel((array(2, where),), operands, False), operands)
-        np.testing.assert_allclose(found, x, rtol=1e-9, atol=1e-9)
+        (result,) = Recorder().run(write_kernel((array(2, where),), operands, False), operands)
+        np.testing.assert_allclose(result, x, rtol=1e-9, atol=1e-9)
         # In the order of the CPU, to the last bit.
-        (found,) = Recorder(deterministic=True).run(write_kernel((array(2, where),), operands, False), operands)
-        np.testing.assert_array_equal(found, x)
+        (result,) = Recorder(deterministic=True).run(write_kernel((array(2, where),), operands, False), operands)
+        np.testing.assert_array_equal(result, x)
 
     def test_positions_out_of_bounds(self) -> None:
         wrong = np.array([0, 1, 5, 2])

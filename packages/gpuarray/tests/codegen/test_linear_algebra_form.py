@@ -53,10 +53,10 @@ class LinearAlgebraCase(unittest.TestCase):
     def check(self, kernel: Kernel, values: Sequence[Any], wanted: Any, cards: Sequence[bool] = (False, True)) -> None:
         for card in cards:
             with self.subTest(kernel=kernel, shape=values[0].shape, card=card):
-                (found,) = Recorder(card=card).run(kernel, [on_card(v) for v in values])
+                (result,) = Recorder(card=card).run(kernel, [on_card(v) for v in values])
                 dtype = values[0].dtype.name
-                self.assertEqual((found.dtype.name, found.shape), (dtype, wanted.shape))
-                np.testing.assert_allclose(found, wanted, rtol=TOLERANCES[dtype], atol=TOLERANCES[dtype])
+                self.assertEqual((result.dtype.name, result.shape), (dtype, expected.shape))
+                np.testing.assert_allclose(result, expected, rtol=TOLERANCES[dtype], atol=TOLERANCES[dtype])
 
     def refused(self, kernel: Kernel, values: Sequence[Any], text: str) -> None:
         with self.assertRaisesRegex(np.linalg.LinAlgError, text):
@@ -69,7 +69,7 @@ class TestCholesky(LinearAlgebraCase):
     def test_factors(self) -> None:
         for (dtype, shape), lower, card in each_value(CASES, (True, False), (False, True)):
             x = definite(*shape, dtype=dtype)
-            wanted = np.linalg.cholesky(x.astype("float64")) if x.size else x
+            expected = np.linalg.cholesky(x.astype("float64")) if x.size else x
             beyond = np.triu(np.full(shape[-2:], np.nan), 1)  # it is not read
             turn = as_it_is if lower else transposed
             given = turn(np.tril(x) + beyond).astype(dtype)
@@ -82,8 +82,8 @@ class TestCholesky(LinearAlgebraCase):
         self.refused(CholeskyKernel("float64", True, False), [np.full((2, 2), np.nan)], "not positive definite")
         for lower in (True, False):
             factor = np.linalg.cholesky(x[0])
-            wanted = np.stack([factor if lower else factor.T, np.full((40, 40), np.nan)])
-            self.check(CholeskyKernel("float64", lower, True), [x], wanted)
+            expected = np.stack([factor if lower else factor.T, np.full((40, 40), np.nan)])
+            self.check(CholeskyKernel("float64", lower, True), [x], expected)
 
     @slow
     def test_gradients(self) -> None:
@@ -120,10 +120,10 @@ class TestSolve(LinearAlgebraCase):
         for dtype, shape in CASES:
             x = invertible(*shape, dtype=dtype)
             b = np.random.default_rng(4).normal(size=(*shape[:-1], 7)).astype(dtype)
-            wanted = np.linalg.solve(x.astype("float64"), b.astype("float64")) if x.size else b
-            self.check(SolveKernel(dtype, "general", False), [x, b], wanted)
+            expected = np.linalg.solve(x.astype("float64"), b.astype("float64")) if x.size else b
+            self.check(SolveKernel(dtype, "general", False), [x, b], expected)
             if len(shape) == 2:
-                self.check(SolveKernel(dtype, "general", False), [x, b[:, 0]], wanted[:, 0])
+                self.check(SolveKernel(dtype, "general", False), [x, b[:, 0]], expected[:, 0])
 
     def test_rows_are_exchanged(self) -> None:
         x = np.roll(np.eye(70), 33, axis=0) + np.triu(np.ones((70, 70)) * 0.01)
@@ -138,17 +138,17 @@ class TestSolve(LinearAlgebraCase):
         for shape in SHAPES:
             x, b = invertible(*shape), np.random.default_rng(4).normal(size=(*shape[:-1], 3))
             for structure, part in zip(structures, (np.tril, np.triu), strict=True):
-                wanted = np.linalg.solve(part(x), b) if x.size else b
-                self.check(SolveKernel("float64", structure, False), [x, b], wanted)
+                expected = np.linalg.solve(part(x), b) if x.size else b
+                self.check(SolveKernel("float64", structure, False), [x, b], expected)
 
     def test_symmetric(self) -> None:
         for shape in SHAPES:
             x = definite(*shape)
             x = x - 3 * np.eye(shape[-1])  # not definite
             b = np.random.default_rng(4).normal(size=(*shape[:-1], 3))
-            wanted = np.linalg.solve(x, b) if x.size else b
+            expected = np.linalg.solve(x, b) if x.size else b
             for lower, part in ((True, np.tril), (False, np.triu)):
-                self.check(SolveKernel("float64", "symmetric", lower), [part(x), b], wanted)
+                self.check(SolveKernel("float64", "symmetric", lower), [part(x), b], expected)
 
     def test_singular(self) -> None:
         x = invertible(40, 40)
@@ -172,8 +172,8 @@ class TestInverse(LinearAlgebraCase):
     def test_inverses(self) -> None:
         for dtype, shape in CASES:
             x = invertible(*shape, dtype=dtype)
-            wanted = np.linalg.inv(x.astype("float64")) if x.size else x
-            self.check(InverseKernel(dtype), [x], wanted)
+            expected = np.linalg.inv(x.astype("float64")) if x.size else x
+            self.check(InverseKernel(dtype), [x], expected)
 
     def test_singular(self) -> None:
         self.refused(InverseKernel("float64"), [np.ones((3, 3))], "matrix_inverse: Singular matrix")
@@ -186,10 +186,10 @@ class TestDeterminants(LinearAlgebraCase):
         sign, size = np.linalg.slogdet(x.astype("float64"))
         for card in (False, True):
             with self.subTest(shape=x.shape, dtype=x.dtype, card=card):
-                found = Recorder(card=card).run(DeterminantKernel(x.dtype.name, True), [on_card(x)])
-                self.assertEqual([v.dtype for v in found], [x.dtype] * 2)
-                np.testing.assert_array_equal(found[0], sign)
-                np.testing.assert_allclose(found[1], size, rtol=1e-3, atol=TOLERANCES[x.dtype.name])
+                result = Recorder(card=card).run(DeterminantKernel(x.dtype.name, True), [on_card(x)])
+                self.assertEqual([v.dtype for v in result], [x.dtype] * 2)
+                np.testing.assert_array_equal(result[0], sign)
+                np.testing.assert_allclose(result[1], size, rtol=1e-3, atol=TOLERANCES[x.dtype.name])
                 (value,) = Recorder(card=card).run(DeterminantKernel(x.dtype.name, False), [on_card(x)])
                 np.testing.assert_allclose(value, sign * np.exp(size), rtol=1e-2 if x.dtype == "float32" else 1e-9)
 
@@ -210,14 +210,14 @@ class TestDeterminants(LinearAlgebraCase):
     @slow
     def test_no_overflow_on_the_way(self) -> None:
         scales = np.array([1e30] * 35 + [1e-30] * 35, "float32")
-        (found,) = Recorder(card=True).run(DeterminantKernel("float32", False), [np.diag(scales)])
-        np.testing.assert_allclose(found, 1, rtol=1e-4)
+        (result,) = Recorder(card=True).run(DeterminantKernel("float32", False), [np.diag(scales)])
+        np.testing.assert_allclose(result, 1, rtol=1e-4)
 
     def test_nan_and_infinities(self) -> None:
         for value in (np.nan, np.inf, -np.inf):
             x = np.diag([2.0, value, 3.0])
-            (found,) = Recorder().run(DeterminantKernel("float64", False), [x])
-            np.testing.assert_array_equal(found, 6 * value)
+            (result,) = Recorder().run(DeterminantKernel("float64", False), [x])
+            np.testing.assert_array_equal(result, 6 * value)
             sign, size = Recorder().run(DeterminantKernel("float64", True), [x])
             np.testing.assert_array_equal((sign, size), (-1 if value < 0 else 1, abs(value)))
 
@@ -225,8 +225,8 @@ class TestDeterminants(LinearAlgebraCase):
         for value in (np.inf, -np.inf):
             x = np.diag([2.0, value, 0.0])
             for card in (False, True):
-                (found,) = Recorder(card=card).run(DeterminantKernel("float64", False), [x])
-                self.assertEqual(found, 0)
+                (result,) = Recorder(card=card).run(DeterminantKernel("float64", False), [x])
+                self.assertEqual(result, 0)
                 sign, size = Recorder(card=card).run(DeterminantKernel("float64", True), [x])
                 self.assertEqual((float(sign), float(size)), (0.0, -np.inf))
 

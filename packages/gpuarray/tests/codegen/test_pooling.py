@@ -22,14 +22,14 @@ def count_of(length: int, window: int, step: int, pad: int, ignore_border: bool)
     starts = range(-pad, length + pad, step)
     if ignore_border:
         return sum(start + window <= length + pad for start in starts)
-    found = 0
+    result = 0
     for start in starts:
         if start >= length:
             break
-        found += 1
+        result += 1
         if start + window >= length:
             break
-    return found
+    return result
 
 
 class Windows:
@@ -42,19 +42,19 @@ class Windows:
 
     def __iter__(self) -> Any:
         """Yield the place of a window, where its elements are, and how many it has with those of its padding."""
-        for place in itertools.product(*map(range, self.counts)):
-            inside, whole = [], 1
-            for at, n, w, s, p in zip(place, self.lengths, *self.layout, strict=True):
+        for position in itertools.product(*map(range, self.counts)):
+            inside, full = [], 1
+            for at, n, w, s, p in zip(position, self.lengths, *self.layout, strict=True):
                 begin = at * s - p
                 inside.append(slice(max(begin, 0), min(begin + w, n)))
-                whole *= min(begin + w, n + p) - begin
-            yield place, tuple(inside), whole
+                full *= min(begin + w, n + p) - begin
+            yield position, tuple(inside), full
 
 
 def first_hit(window: Any, largest: Any) -> int | None:
     """Return the place of the first element of a window that is equal to its largest one."""
-    found = np.flatnonzero(window.reshape(-1) == largest)
-    return int(found[0]) if found.size else None
+    result = np.flatnonzero(window.reshape(-1) == largest)
+    return int(result[0]) if result.size else None
 
 
 @needs_opencl
@@ -70,18 +70,18 @@ class TestPooling(unittest.TestCase):
         pooled = np.zeros((*shape[:-axes], *windows.counts))
         spread, g = np.zeros(shape), rng.integers(-5, 5, pooled.shape).astype(dtype)
         for plane in np.ndindex(shape[:-axes]):
-            for place, inside, whole in windows:
+            for position, inside, full in windows:
                 seen = x[plane][inside]
-                divisor = {"average_inc_pad": whole, "average_exc_pad": seen.size}.get(mode, 1)
-                pooled[(*plane, *place)] = seen.max() if mode == "max" else seen.sum(dtype="float64") / divisor
-                spread[plane][inside] += g[(*plane, *place)] / divisor
+                divisor = {"average_inc_pad": full, "average_exc_pad": seen.size}.get(mode, 1)
+                pooled[(*plane, *position)] = seen.max() if mode == "max" else seen.sum(dtype="float64") / divisor
+                spread[plane][inside] += g[(*plane, *position)] / divisor
         recorder = Recorder()
         tolerance = 2e-3 if dtype == "float16" else 1e-5
 
-        def compare(task: Any, values: list[Any], wanted: Any) -> None:
+        def compare(task: Any, values: list[Any], expected: Any) -> None:
             kernel = PoolingKernel(task, dtype, axes, mode, ignore_border)
-            (found,) = recorder.run(kernel, [*values, *numbers])
-            np.testing.assert_allclose(found, wanted, rtol=tolerance, atol=tolerance)
+            (result,) = recorder.run(kernel, [*values, *numbers])
+            np.testing.assert_allclose(result, expected, rtol=tolerance, atol=tolerance)
 
         compare("pool", [on_card(x)], pooled)
         if mode != "max":
@@ -92,15 +92,15 @@ class TestPooling(unittest.TestCase):
     def check_largest(self, compare: Any, x: Any, y: Any, g: Any, windows: Windows) -> None:
         axes = len(windows.counts)
         t = np.random.default_rng(1).integers(-5, 5, x.shape).astype(x.dtype)
-        given, taken = np.zeros(x.shape), np.zeros(y.shape)
+        operands, taken = np.zeros(x.shape), np.zeros(y.shape)
         for plane in np.ndindex(x.shape[:-axes]):
-            for place, inside, _ in windows:
-                hit = first_hit(x[plane][inside], y[(*plane, *place)])
+            for position, inside, _ in windows:
+                hit = first_hit(x[plane][inside], y[(*plane, *position)])
                 if hit is not None:
                     at = np.unravel_index(hit, x[plane][inside].shape)
-                    given[plane][inside][at] += g[(*plane, *place)]
-                    taken[(*plane, *place)] = t[plane][inside][at]
-        compare("max_pool_grad", [on_card(x), y, on_card(g)], given)
+                    operands[plane][inside][at] += g[(*plane, *position)]
+                    taken[(*plane, *position)] = t[plane][inside][at]
+        compare("max_pool_grad", [on_card(x), y, on_card(g)], operands)
         compare("max_pool_grad_grad", [x, on_card(y), t], taken)
 
     def test_squares_side_by_side(self) -> None:
@@ -128,15 +128,15 @@ class TestPooling(unittest.TestCase):
 
     def test_nan_is_largest(self) -> None:
         x = np.array([[1, np.nan, 2, 3]])
-        (found,) = Recorder().run(
+        (result,) = Recorder().run(
             PoolingKernel("pool", "float64", 1, "max", True), [x, *map(np.array, ([2], [2], [0]))]
         )
-        np.testing.assert_array_equal(found, [[np.nan, 3]])
+        np.testing.assert_array_equal(result, [[np.nan, 3]])
 
     def test_nothing_to_do(self) -> None:
         kernel = PoolingKernel("pool", "float64", 1, "max", True)
-        (found,) = Recorder().run(kernel, [np.zeros((3, 1)), *map(np.array, ([2], [2], [0]))])
-        self.assertEqual(found.shape, (3, 0))
+        (result,) = Recorder().run(kernel, [np.zeros((3, 1)), *map(np.array, ([2], [2], [0]))])
+        self.assertEqual(result.shape, (3, 0))
 
 
 @needs_opencl

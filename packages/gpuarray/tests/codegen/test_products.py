@@ -38,20 +38,20 @@ class ProductCase(unittest.TestCase):
     ) -> int:
         """Compare with NumPy; factors are alpha, or alpha and beta. Return the number of launches."""
         a, b = (rounded(shape, dtype) for shape in shapes)
-        wanted = NUMPY.get(kind, np.dot)(a.astype("float64"), b.astype("float64"))
+        expected = NUMPY.get(kind, np.dot)(a.astype("float64"), b.astype("float64"))
         values = [layout(a), layout(b)]
         scalars = [np.asarray(f, dtype) for f in factors]
         if len(factors) == 1:
-            wanted, values = factors[0] * wanted, [*values, *scalars]
+            expected, values = factors[0] * expected, [*values, *scalars]
         elif factors:
-            z = rounded(wanted.shape, dtype)
-            wanted, values = factors[0] * wanted + factors[1] * z, [layout(z), scalars[0], *values, scalars[1]]
+            z = rounded(expected.shape, dtype)
+            expected, values = factors[0] * expected + factors[1] * z, [layout(z), scalars[0], *values, scalars[1]]
             values = values[:4] if factors[1] == 1 else values
         recorder = Recorder(card=self.card)
-        (found,) = recorder.run(MatrixProductKernel(kind, dtype), values)
-        self.assertEqual((found.dtype, found.shape), (np.dtype(dtype), np.shape(wanted)))
-        scale = max(float(np.abs(wanted).max(initial=1)), 1.0)
-        np.testing.assert_allclose(found, wanted, rtol=TOLERANCES[dtype], atol=TOLERANCES[dtype] * scale)
+        (result,) = recorder.run(MatrixProductKernel(kind, dtype), values)
+        self.assertEqual((result.dtype, result.shape), (np.dtype(dtype), np.shape(expected)))
+        scale = max(float(np.abs(expected).max(initial=1)), 1.0)
+        np.testing.assert_allclose(result, expected, rtol=TOLERANCES[dtype], atol=TOLERANCES[dtype] * scale)
         return recorder.launches
 
 
@@ -77,14 +77,14 @@ class TestProducts(ProductCase):
     def test_what_is_multiplied_by_zero_is_not_read(self) -> None:
         z, a = np.full((2, 2), np.nan, "float32"), np.ones((2, 2), "float32")
         values = [z, np.float32(1), a, a, np.float32(0)]
-        (found,) = Recorder(card=self.card).run(MatrixProductKernel("gemm", "float32"), values)
-        np.testing.assert_array_equal(found, a @ a)
+        (result,) = Recorder(card=self.card).run(MatrixProductKernel("gemm", "float32"), values)
+        np.testing.assert_array_equal(result, a @ a)
 
     def test_infinities_times_zero(self) -> None:
         a = np.array([[np.inf, 1]], "float32")
         values = [a, np.zeros((2, 2), "float32"), np.float32(1)]
-        (found,) = Recorder(card=self.card).run(MatrixProductKernel("gemm", "float32"), values)
-        np.testing.assert_array_equal(found, [[np.nan, np.nan]])
+        (result,) = Recorder(card=self.card).run(MatrixProductKernel("gemm", "float32"), values)
+        np.testing.assert_array_equal(result, [[np.nan, np.nan]])
 
     def test_long_and_thin(self) -> None:
         self.assertEqual(self.check("gemm", ((5, 9000), (9000, 4)), "float32", (2.5, 0.5), on_card), 2)
@@ -129,8 +129,8 @@ class TestProducts(ProductCase):
         patterns = ((True, False), (False, False))
         kernel = ProductEpilogueKernel(product, 2, op, ("float32",) * 3, patterns, "float32")
         recorder = Recorder(card=self.card)
-        (found,) = recorder.run(kernel, [a, b, bias, on_card(more)])
-        np.testing.assert_allclose(found, np.tanh(a @ b + bias) * more, rtol=1e-4, atol=1e-4)
+        (result,) = recorder.run(kernel, [a, b, bias, on_card(more)])
+        np.testing.assert_allclose(result, np.tanh(a @ b + bias) * more, rtol=1e-4, atol=1e-4)
         self.assertEqual(recorder.launches, 1)
         with self.assertRaisesRegex(
             ValueError, r"an array of shape \(2, 50\) does not fit a product of shape \(40, 50\)"

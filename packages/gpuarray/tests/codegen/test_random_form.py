@@ -87,23 +87,23 @@ class TestCategories(DeviceCase):
     NUMBERS = np.array([0.1, 0.9, 0.3, 0.25, 0.5, 0.99, 0.76, 0.0, 0.2])
 
     def test_counts(self) -> None:
-        wanted = np.zeros((3, 4))
+        expected = np.zeros((3, 4))
         for c, row in np.ndindex(3, 3):
-            found = category(list(self.CHANCES[row]), self.NUMBERS[3 * c + row], row == 0)
-            if found >= 0:
-                wanted[row, found] += 1
+            result = category(list(self.CHANCES[row]), self.NUMBERS[3 * c + row], row == 0)
+            if result >= 0:
+                expected[row, result] += 1
         for dtype in ("float16", "float32", "float64", "int8", "int64"):
             with self.subTest(dtype=dtype):
-                given = [self.CHANCES[:, ::-1][:, ::-1], self.NUMBERS, np.int64(3)]
-                self.check(CategoriesKernel(dtype, "count"), given, [wanted.astype(dtype)])
+                operands = [self.CHANCES[:, ::-1][:, ::-1], self.NUMBERS, np.int64(3)]
+                self.check(CategoriesKernel(dtype, "count"), operands, [expected.astype(dtype)])
 
     def test_choices(self) -> None:
-        wanted = np.zeros((3, 3), "int64")
+        expected = np.zeros((3, 3), "int64")
         for c, row in np.ndindex(3, 3):
             chances, total = list(self.CHANCES[row]), self.CHANCES[row].cumsum()[-1]
             if total > 0:
-                wanted[row, c] = category(chances, self.NUMBERS[3 * c + row] * total, True)
-        self.check(CategoriesKernel("int64", "choose"), [self.CHANCES, self.NUMBERS, np.int64(3)], [wanted])
+                expected[row, c] = category(chances, self.NUMBERS[3 * c + row] * total, True)
+        self.check(CategoriesKernel("int64", "choose"), [self.CHANCES, self.NUMBERS, np.int64(3)], [expected])
 
     def test_compilers_have_nothing_to_warn_of(self) -> None:
         tasks: tuple[Literal["count", "choose", "choose_once"], ...] = ("count", "choose", "choose_once")
@@ -115,24 +115,24 @@ class TestCategories(DeviceCase):
 
     def test_choices_of_which_none_comes_twice(self) -> None:
         numbers = np.concatenate([self.NUMBERS, [0.5, 0.5, 0.5]])
-        wanted = np.zeros((3, 4), "int64")
+        expected = np.zeros((3, 4), "int64")
         for row in (0, 2):
             chances, taken = list(self.CHANCES[row]), list[int]()
             for c in range(4):
                 left = np.cumsum(chances)[-1]
-                found = category(chances, numbers[3 * c + row] * left, True) if left > 0 else -1
-                found = found if found >= 0 else min(set(range(4)) - set(taken))
-                taken.append(found)
-                chances[found] = 0.0
-            wanted[row] = taken
-        self.check(CategoriesKernel("int64", "choose_once"), [self.CHANCES, numbers, np.int64(4)], [wanted])
+                result = category(chances, numbers[3 * c + row] * left, True) if left > 0 else -1
+                result = result if result >= 0 else min(set(range(4)) - set(taken))
+                taken.append(result)
+                chances[result] = 0.0
+            expected[row] = taken
+        self.check(CategoriesKernel("int64", "choose_once"), [self.CHANCES, numbers, np.int64(4)], [expected])
 
     def test_refusals(self) -> None:
-        given = [self.CHANCES, self.NUMBERS, np.int64(2)]
+        operands = [self.CHANCES, self.NUMBERS, np.int64(2)]
         self.refused(
-            CategoriesKernel("int64", "count"), given, "2 draws from 3 rows need as many uniform numbers, got 9"
+            CategoriesKernel("int64", "count"), operands, "2 draws from 3 rows need as many uniform numbers, got 9"
         )
-        self.refused(CategoriesKernel("int64", "count"), [*given[:2], np.int64(-3)], "need as many uniform numbers")
+        self.refused(CategoriesKernel("int64", "count"), [*operands[:2], np.int64(-3)], "need as many uniform numbers")
         many = [self.CHANCES, np.zeros(15), np.int64(5)]
         self.refused(CategoriesKernel("int64", "choose_once"), many, "5 draws from 4 categories: there are not so many")
         none = [self.CHANCES[:, :0], self.NUMBERS, np.int64(3)]

@@ -54,8 +54,8 @@ def reduction(*ops: ScalarOp, dtype: str, ndim: int, axes: tuple[int, ...]) -> R
     own = ScalarType(dtype)("x")
     parts = []
     for op in ops:
-        given = IDENTITIES.get(op.name)
-        parts.append(Reduction(op, acc, dtype, True if (op.name, dtype) == ("and_", "bool") else given))
+        operand = IDENTITIES.get(op.name)
+        parts.append(Reduction(op, acc, dtype, True if (op.name, dtype) == ("and_", "bool") else operand))
     program: ScalarOp = identity if len(ops) == 1 else Composite([own], [own] * len(ops))
     return ReductionKernel(program, (dtype,), (), tuple(parts), ((False,) * ndim,), ndim, axes)
 
@@ -127,10 +127,10 @@ class TestReductions(DeviceCase):
         self._checked((add, maximum), x, (0,))
         kernel = reduction(add, dtype="float32", ndim=1, axes=(0,))
         for context in self.each():
-            (found,) = on_device(kernel, [x], context)
-            self.assertLess(abs(float(found) / x.sum(dtype="float64") - 1), 2e-7)
+            (result,) = on_device(kernel, [x], context)
+            self.assertLess(abs(float(result) / x.sum(dtype="float64") - 1), 2e-7)
             (again,) = on_device(kernel, [x], context)
-            self.assertEqual(found, again)
+            self.assertEqual(result, again)
 
     @slow
     def test_tall_and_wide(self) -> None:
@@ -195,8 +195,8 @@ class TestReductions(DeviceCase):
         kernel = reduction(add, dtype="float32", ndim=2, axes=(1,))
         context = open_context(tested_device())
         context.properties = replace(context.properties, cpu=False, max_local=100)
-        (found,) = on_device(kernel, [x], context)
-        np.testing.assert_allclose(found, x.sum(1), rtol=1e-5)
+        (result,) = on_device(kernel, [x], context)
+        np.testing.assert_allclose(result, x.sum(1), rtol=1e-5)
 
     @slow
     def test_vectors_in_rows(self) -> None:
@@ -216,19 +216,19 @@ class TestReductions(DeviceCase):
 
     def test_the_order_of_sums_does_not_depend_on_addresses(self) -> None:
         context = contexts()["card"]
-        whole = RNG.normal(size=(300, 1030)).astype("float32")
+        full = RNG.normal(size=(300, 1030)).astype("float32")
         kernel = reduction(add, dtype="float32", ndim=2, axes=(1,))
         for start in (1, 2, 4):
             recorder = AtOnce(context, offset=64)
-            x = recorder.operand(upload(context, whole))
-            part = whole[:, start : start + 1024]
+            x = recorder.operand(upload(context, full))
+            part = full[:, start : start + 1024]
             sums = []
             for operand in (
                 x.view(part.shape, x.strides, x.offset + 4 * start),
                 recorder.operand(upload(context, np.ascontiguousarray(part))),
             ):
-                (found,) = form_of(kernel).run(kernel, recorder, [operand])
-                sums.append(np.asarray(recorder.value(found)))
+                (result,) = form_of(kernel).run(kernel, recorder, [operand])
+                sums.append(np.asarray(recorder.value(result)))
             np.testing.assert_array_equal(sums[0], sums[1])
             np.testing.assert_allclose(sums[0], part.sum(1), rtol=1e-3, atol=1e-4)
 
@@ -248,8 +248,8 @@ class TestReductions(DeviceCase):
                 x = recorder.operand(upload(context, np.arange(12.0).reshape(3, 4)))
                 view = x.view((2, 3), x.strides, x.offset + 8)
                 kernel = reduction(add, dtype="float64", ndim=2, axes=(1,))
-                (found,) = form_of(kernel).run(kernel, recorder, [view])
-                np.testing.assert_array_equal(np.asarray(recorder.value(found)), [6, 18])
+                (result,) = form_of(kernel).run(kernel, recorder, [view])
+                np.testing.assert_array_equal(np.asarray(recorder.value(result)), [6, 18])
 
 
 if __name__ == "__main__":

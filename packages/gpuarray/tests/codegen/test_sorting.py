@@ -63,9 +63,9 @@ class TestTopK(unittest.TestCase):
         kernel = TopKKernel(dtype, axis, index, True, True)
         values, where = Recorder().run(kernel, [on_card(x), np.int64(k)])
         ascending = np.sort(x, axis)
-        wanted = (np.flip(ascending, axis) if k > 0 else ascending).take(range(abs(k)), axis)
-        np.testing.assert_array_equal(values, wanted)
-        np.testing.assert_array_equal(np.take_along_axis(x, where.astype("int64"), axis), wanted)
+        expected = (np.flip(ascending, axis) if k > 0 else ascending).take(range(abs(k)), axis)
+        np.testing.assert_array_equal(values, expected)
+        np.testing.assert_array_equal(np.take_along_axis(x, where.astype("int64"), axis), expected)
         self.assertEqual(where.dtype, np.dtype(index))
 
     def test_largest_and_smallest(self) -> None:
@@ -80,10 +80,10 @@ class TestTopK(unittest.TestCase):
 
     def test_one_result(self) -> None:
         x = numbers((50,), "int32")
-        (found,) = Recorder().run(TopKKernel("int32", 0, "int64", True, False), [x, np.int64(3)])
-        np.testing.assert_array_equal(found, np.sort(x)[::-1][:3])
-        (found,) = Recorder().run(TopKKernel("int32", 0, "int64", False, True), [x, np.int64(-3)])
-        np.testing.assert_array_equal(x[found], np.sort(x)[:3])
+        (result,) = Recorder().run(TopKKernel("int32", 0, "int64", True, False), [x, np.int64(3)])
+        np.testing.assert_array_equal(result, np.sort(x)[::-1][:3])
+        (result,) = Recorder().run(TopKKernel("int32", 0, "int64", False, True), [x, np.int64(-3)])
+        np.testing.assert_array_equal(x[result], np.sort(x)[:3])
 
     def test_numbers_that_cannot_be(self) -> None:
         for k in (0, 8, -8):

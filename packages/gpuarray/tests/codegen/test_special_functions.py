@@ -57,76 +57,76 @@ def computed(names: list[str], values: list[Any], dtype: str = "float64") -> lis
     longest = max(len(x) for x in values)
     padded = [np.resize(x, longest).astype(dtype) for x in values]
     own = [ScalarType(dtype)() for _ in padded]
-    rest, outputs = list(own), []
+    others, outputs = list(own), []
     for name in names:
         op = getattr(scalars, name)
-        outputs.append(op(*rest[: op.nin]))
-        rest = rest[op.nin :]
+        outputs.append(op(*others[: op.nin]))
+        others = others[op.nin :]
     kernel = elementwise(Composite(own, outputs), *[dtype] * len(own))
     return on_device(kernel, padded, contexts()["cpu"])
 
 
 @needs_opencl
 class TestSpecialFunctions(DeviceCase):
-    def _close(self, name: str, found: Any, arguments: list[Any], rtol: float) -> None:
+    def _close(self, name: str, result: Any, arguments: list[Any], rtol: float) -> None:
         with np.errstate(all="ignore"):
-            wanted = getattr(special, name)(*arguments)
+            expected = getattr(special, name)(*arguments)
         # SciPy's own numbers have fewer digits where they are nearly too small for a double.
-        plain = ~((np.abs(wanted) < 1e-250) & (np.abs(found) < 1e-250))
+        plain = ~((np.abs(expected) < 1e-250) & (np.abs(result) < 1e-250))
         # The logarithm of the beta function is a difference of larger ones.
         atol = 1e-11 if name == "betaln" else 0.0
-        np.testing.assert_allclose(found[plain], wanted[plain], rtol=rtol, atol=atol, err_msg=name)
+        np.testing.assert_allclose(result[plain], expected[plain], rtol=rtol, atol=atol, err_msg=name)
 
     def test_functions_of_one_number(self) -> None:
         names = list(ALONE)
-        found = computed(names, list(ALONE.values()))
-        for name, result in zip(names, found, strict=True):
+        outcome = computed(names, list(ALONE.values()))
+        for name, result in zip(names, outcome, strict=True):
             x = ALONE[name]
             self._close(name, result[: len(x)], [x], 1e-10)
 
     @slow
     def test_functions_of_several_numbers(self) -> None:
         for name, arguments in TOGETHER.items():
-            (found,) = computed([name], arguments)
-            self._close(name, found, arguments, 1e-10)
+            (result,) = computed([name], arguments)
+            self._close(name, result, arguments, 1e-10)
 
     def test_bessel_functions_of_the_first_kind(self) -> None:
         # Between their zeros: an error is measured by the amplitude.
         x = np.concatenate([np.linspace(-100, 100, 1001), powers(-30, 4, 300)])
-        found = computed(["j0", "j1"], [x, x])
+        outcome = computed(["j0", "j1"], [x, x])
         amplitude = np.minimum(1, 1 / np.sqrt(np.abs(x) + 1e-9))
-        for result, wanted in zip(found, (special.j0(x), special.j1(x)), strict=True):
-            self.assertLess(np.max(np.abs(result - wanted) / amplitude), 1e-12)
+        for result, expected in zip(outcome, (special.j0(x), special.j1(x)), strict=True):
+            self.assertLess(np.max(np.abs(result - expected) / amplitude), 1e-12)
         order, y = grid(ORDERS, np.concatenate([np.linspace(0.01, 60, 100), powers(-3, 4, 40)]))
         (found_jv,) = computed(["jv"], [order, y])
-        wanted = special.jv(order, y)
-        error = np.abs(found_jv - wanted) / np.maximum(np.abs(wanted), 1e-3 * np.minimum(1, 1 / np.sqrt(y)))
+        expected = special.jv(order, y)
+        error = np.abs(found_jv - expected) / np.maximum(np.abs(expected), 1e-3 * np.minimum(1, 1 / np.sqrt(y)))
         self.assertLess(np.max(error), 1e-9)
 
     def test_single_precision(self) -> None:
         names = list(ALONE)
         arguments = [x[(np.abs(x) < 80) & (np.abs(x) > 1e-30)] for x in ALONE.values()]
-        found = computed(names, arguments, "float32")
-        for name, result, x in zip(names, found, arguments, strict=True):
-            given = x.astype("float32").astype("float64")
+        outcome = computed(names, arguments, "float32")
+        for name, result, x in zip(names, outcome, arguments, strict=True):
+            operand = x.astype("float32").astype("float64")
             with np.errstate(all="ignore"):
-                wanted = getattr(special, name)(given).astype("float32")
+                expected = getattr(special, name)(operand).astype("float32")
             self.assertEqual(result.dtype, np.float32)
-            np.testing.assert_allclose(result[: len(x)], wanted, rtol=1e-5, err_msg=name)
+            np.testing.assert_allclose(result[: len(x)], expected, rtol=1e-5, err_msg=name)
 
     def test_poles_and_infinities(self) -> None:
         x = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1, -1, 2, -2, 0.5, -0.5])
         names = ["gamma", "gammaln", "psi", "erfcx", "erfinv", "erfcinv"]
-        for name, found in zip(names, computed(names, [x] * len(names)), strict=True):
+        for name, item in zip(names, computed(names, [x] * len(names)), strict=True):
             with np.errstate(all="ignore"):
-                np.testing.assert_allclose(found, getattr(special, name)(x), rtol=1e-12, err_msg=name)
+                np.testing.assert_allclose(item, getattr(special, name)(x), rtol=1e-12, err_msg=name)
         for name in ("gammainc", "gammaincc", "jv", "iv"):
             order, y = grid(x, x[np.isfinite(x)])
             if name in ("jv", "iv"):  # infinite orders have no value that all versions of SciPy agree on
                 order, y = order[np.isfinite(order)], y[np.isfinite(order)]
-            (found,) = computed([name], [order, y])
+            (item,) = computed([name], [order, y])
             with np.errstate(all="ignore"):
-                np.testing.assert_allclose(found, getattr(special, name)(order, y), rtol=1e-12, err_msg=name)
+                np.testing.assert_allclose(item, getattr(special, name)(order, y), rtol=1e-12, err_msg=name)
 
     def test_what_is_not_there(self) -> None:
         with self.assertRaisesRegex(NoDeviceForm, "zeta has no form on devices"):

@@ -74,16 +74,16 @@ def vectors(*numbers: list[int]) -> list[Any]:
 def indexing(dtype: str) -> list[tuple[Kernel, Sequence[Any]]]:
     x, i, m = operand(dtype, 5, 6, 4), operand("int64", 2, 3), operand("bool", 5)
     array, mask = (IndexArray(2, False, (False, False)), IndexSlice(1)), (IndexArray(2, True, (False,)),)
-    found: list[tuple[Kernel, Sequence[Any]]] = []
+    result: list[tuple[Kernel, Sequence[Any]]] = []
     for entries, index, part in ((array, i, (2, 3, 5, 4)), (mask, m, (3, 6, 4)), (mask, m, (6, 4))):
         ndims, dtypes = (3, len(part), index.ndim), (dtype, dtype, index.dtype)
         for replace in (True, False):
             kernel = IndexWriteKernel(entries, dtypes, ndims, replace, (False,) * len(part))
-            found.append((kernel, [x, operand(dtype, *part), index]))
+            result.append((kernel, [x, operand(dtype, *part), index]))
         reads = tuple(IndexArray(1, e.mask, e.broadcastable) if isinstance(e, IndexArray) else e for e in entries)
-        found.append((IndexReadKernel(reads, (dtype, index.dtype), (3, index.ndim)), [x, index]))
+        result.append((IndexReadKernel(reads, (dtype, index.dtype), (3, index.ndim)), [x, index]))
     plain = IndexWriteKernel((1,), (dtype, dtype), (3, 2), False, (False, False))
-    return [*found, (plain, [x, operand(dtype, 6, 4)])]
+    return [*result, (plain, [x, operand(dtype, 6, 4)])]
 
 
 def other_kernels(dtype: str) -> list[tuple[Kernel, Sequence[Any]]]:
@@ -99,13 +99,13 @@ def other_kernels(dtype: str) -> list[tuple[Kernel, Sequence[Any]]]:
 
 
 def alignments(dtype: str) -> list[tuple[Kernel, Sequence[Any]]]:
-    given = [operand(dtype, 7, 3, 9), operand("int32", 3, 4), operand("uint8", 3)]
-    return [(AlignmentsKernel(dtype, gradient), given) for gradient in (True, False)]
+    operands = [operand(dtype, 7, 3, 9), operand("int32", 3, 4), operand("uint8", 3)]
+    return [(AlignmentsKernel(dtype, gradient), operands) for gradient in (True, False)]
 
 
 def transforms_and_factors(dtype: str) -> list[tuple[Kernel, Sequence[Any]]]:
     a, b = operand(dtype, 2, 70, 70), operand(dtype, 2, 70, 3)
-    found: list[tuple[Kernel, Sequence[Any]]] = [
+    result: list[tuple[Kernel, Sequence[Any]]] = [
         (RealFourierKernel(dtype), [operand(dtype, 3, 9000)]),
         (RealFourierKernel(dtype), [operand(dtype, 3, 143, 34, 840)]),
         (InverseRealFourierKernel(dtype), [operand(dtype, 3, 17, 421, 2), np.int64(840)]),
@@ -114,7 +114,7 @@ def transforms_and_factors(dtype: str) -> list[tuple[Kernel, Sequence[Any]]]:
         (InverseKernel(dtype), [a]),
         (SolveKernel(dtype, "symmetric", True), [a, b]),
     ]
-    return [*found, (SolveKernel(dtype, "upper_triangular", False), [a, b])]
+    return [*result, (SolveKernel(dtype, "upper_triangular", False), [a, b])]
 
 
 def products(dtype: str) -> list[tuple[Kernel, Sequence[Any]]]:
@@ -137,23 +137,23 @@ def products(dtype: str) -> list[tuple[Kernel, Sequence[Any]]]:
 
 def windows(dtype: str) -> list[tuple[Kernel, Sequence[Any]]]:
     x, w, top = operand(dtype, 2, 4, 9, 8), operand(dtype, 6, 4, 3, 2), operand(dtype, 2, 6, 7, 7)
-    found: list[tuple[Kernel, Sequence[Any]]] = []
+    result: list[tuple[Kernel, Sequence[Any]]] = []
     for task, values in (
         ("forward", [x, w]),
         ("input_grad", [w, top, np.array([9, 8])]),
         ("weight_grad", [x, top, np.array([3, 2])]),
     ):
         kernel: Any = ConvolutionKernel(task, dtype, (1, 1), (1, 1), "valid", True, 1)  # type: ignore[arg-type]  # a literal
-        found.append((kernel, values))
+        result.append((kernel, values))
     layout, y = vectors([2, 2], [2, 2], [0, 0]), operand(dtype, 2, 4, 4, 4)
     modes: tuple[PoolingMode, ...] = ("max", "sum", "average_exc_pad")
-    found += [(PoolingKernel("pool", dtype, 2, mode, True), [x, *layout]) for mode in modes]
-    found.append(
+    result += [(PoolingKernel("pool", dtype, 2, mode, True), [x, *layout]) for mode in modes]
+    result.append(
         (PoolingKernel("average_pool_grad", dtype, 2, "average_inc_pad", True), [y, np.array([9, 8]), *layout])
     )
-    found.append((PoolingKernel("max_pool_grad", dtype, 2, "max", True), [x, y, y, *layout]))
-    found.append((PoolingKernel("max_pool_grad_grad", dtype, 2, "max", True), [x, y, x, *layout]))
-    return found
+    result.append((PoolingKernel("max_pool_grad", dtype, 2, "max", True), [x, y, y, *layout]))
+    result.append((PoolingKernel("max_pool_grad_grad", dtype, 2, "max", True), [x, y, x, *layout]))
+    return result
 
 
 class TestCuda(unittest.TestCase):
@@ -204,12 +204,12 @@ class TestCuda(unittest.TestCase):
 class TestLoads(unittest.TestCase):
     """Kernels that memory limits have several loads under way at once: one at a time leaves half of its rate."""
 
-    def check(self, kernel: Kernel, values: Sequence[Any], wanted: int) -> None:
+    def check(self, kernel: Kernel, values: Sequence[Any], expected: int) -> None:
         card = Card()
         card.run(kernel, values)
-        found = most_loads(card.launches[0][0])
-        if found is not None:
-            self.assertGreaterEqual(found, wanted)
+        result = most_loads(card.launches[0][0])
+        if result is not None:
+            self.assertGreaterEqual(result, expected)
 
     def test_reductions(self) -> None:
         for dtype in FLOATS:
@@ -217,10 +217,10 @@ class TestLoads(unittest.TestCase):
             total = Reduction(add, acc, dtype, 0)
             for axes in ((1,), (0,), (0, 1)):
                 # Along rows they are vectors of 16 bytes where rows are aligned, which the kernel sees.
-                wanted = 8 if dtype == "float16" and axes == (0,) else 4
+                expected = 8 if dtype == "float16" and axes == (0,) else 4
                 with self.subTest(dtype=dtype, axes=axes):
                     kernel = ReductionKernel(identity, (dtype,), (), (total,), ((False, False),), 2, axes)
-                    self.check(kernel, [operand(dtype, 4096, 4096)], wanted)
+                    self.check(kernel, [operand(dtype, 4096, 4096)], expected)
 
     def test_reductions_of_what_is_stored_beside(self) -> None:
         total = Reduction(add, "float32", "float32", 0)
@@ -241,16 +241,16 @@ class TestVectors(unittest.TestCase):
         for dtype in DTYPES:
             size = np.dtype(dtype).itemsize
             card = Card()
-            given = [DeviceOperand(-k, dtype, (1 << 22,), (size,)) for k in range(1, 3)]
-            card.run(elementwise(add, dtype, dtype), given)
-            found = accesses(card.launches[0][0])
-            if found is None:
+            operands = [DeviceOperand(-k, dtype, (1 << 22,), (size,)) for k in range(1, 3)]
+            card.run(elementwise(add, dtype, dtype), operands)
+            result = accesses(card.launches[0][0])
+            if result is None:
                 return
             with self.subTest(dtype=dtype):
-                loads = [name for name in found if re.match(r"ld\.global\.nc\.v(4\.[buf]32|2\.[buf]64)", name)]
-                stores = [name for name in found if re.match(r"st\.global\.v(4\.[buf]32|2\.[buf]64)", name)]
-                self.assertEqual(len(loads), 2 * len(stores), found)
-                self.assertGreaterEqual(len(stores), 1, found)
+                loads = [name for name in result if re.match(r"ld\.global\.nc\.v(4\.[buf]32|2\.[buf]64)", name)]
+                stores = [name for name in result if re.match(r"st\.global\.v(4\.[buf]32|2\.[buf]64)", name)]
+                self.assertEqual(len(loads), 2 * len(stores), result)
+                self.assertGreaterEqual(len(stores), 1, result)
 
     def test_rows(self) -> None:
         for dtype in FLOATS:
@@ -263,12 +263,12 @@ class TestVectors(unittest.TestCase):
                 strides = contiguous_strides(shape, np.dtype(dtype).itemsize)
                 card.run(kernel, [DeviceOperand(-1, dtype, shape, strides)])
                 text = card.launches[0][0]
-                found, code = accesses(text), compiled(text)
-                if found is None or code is None:
+                result, code = accesses(text), compiled(text)
+                if result is None or code is None:
                     return
                 with self.subTest(dtype=dtype, shape=shape):
-                    wide = [name for name in found if re.match(r"ld\.global\.nc\.v(4\.[buf]32|2\.[buf]64)", name)]
-                    self.assertGreaterEqual(len(wide), 4, found)
+                    wide = [name for name in result if re.match(r"ld\.global\.nc\.v(4\.[buf]32|2\.[buf]64)", name)]
+                    self.assertGreaterEqual(len(wide), 4, result)
                     self.assertIn("shfl.sync.bfly", code)
                     # Rows that have a warp to themselves wait for no barrier.
                     self.assertEqual("bar.sync" in code or "barrier.sync" in code, barriers, shape)
@@ -370,8 +370,8 @@ class TestManyElements(unittest.TestCase):
             (IndexArray(2, False, (False,)),), ("int8", "int8", "int64"), (2, 1, 1), False, (False,)
         )
         rows = recorder.launched(write, [rows, part])
-        found = recorder.launched(read, [rows, i])
-        np.testing.assert_array_equal(np.asarray(recorder.value(found)), part[i])
+        result = recorder.launched(read, [rows, i])
+        np.testing.assert_array_equal(np.asarray(recorder.value(result)), part[i])
         rows = recorder.launched(add_at, [rows, np.ones(64, "int8"), np.array([1, 1])])
-        found = recorder.launched(read, [rows, i])
-        np.testing.assert_array_equal(np.asarray(recorder.value(found)), (part + np.array([[0], [2]], "int8"))[i])
+        result = recorder.launched(read, [rows, i])
+        np.testing.assert_array_equal(np.asarray(recorder.value(result)), (part + np.array([[0], [2]], "int8"))[i])

@@ -53,15 +53,15 @@ def softmax(x: int, first: int) -> list[Step]:
 
 
 class TestFusions(unittest.TestCase):
-    def check(self, found: Sequence[KernelText], *stems: str) -> None:
-        self.assertEqual([text.name.rpartition("_")[0] for text in found], list(stems))
+    def check(self, result: Sequence[KernelText], *stems: str) -> None:
+        self.assertEqual([text.name.rpartition("_")[0] for text in result], list(stems))
         for architecture in ARCHITECTURES:
-            self.assertEqual(failures(found, architecture), [])
+            self.assertEqual(failures(result, architecture), [])
 
     def test_rows(self) -> None:
-        found = texts([Step(Upload(), (0,), (1,)), *softmax(1, 2), Step(Download(), (5,), (6,))], 1)
-        self.check(found, "rows")
-        loads = most_loads(found[0])
+        result = texts([Step(Upload(), (0,), (1,)), *softmax(1, 2), Step(Download(), (5,), (6,))], 1)
+        self.check(result, "rows")
+        loads = most_loads(result[0])
         if loads is not None:
             self.assertGreaterEqual(loads, 4)
 

@@ -54,8 +54,8 @@ class TestTexts(unittest.TestCase):
     def compiled(self, *texts: str) -> None:
         for architecture in ARCHITECTURES:
             for text in texts:
-                found = failures([KernelText("k", text_of_program(text, "k"), "")], architecture)
-                self.assertEqual(found, [], text)
+                result = failures([KernelText("k", text_of_program(text, "k"), "")], architecture)
+                self.assertEqual(result, [], text)
 
     def test_the_manual(self) -> None:
         for dtype in ("float64", "float32", "int8", "float16"):
@@ -75,8 +75,8 @@ class TestTexts(unittest.TestCase):
         """The null device shows the text that it is given."""
         context = open_context("null0")
         texts: list[str] = []
-        given: Any = context.kernel
-        context.kernel = lambda text: texts.append(text.text) or given(text)  # type: ignore[func-returns-value, method-assign]
+        operand: Any = context.kernel
+        context.kernel = lambda text: texts.append(text.text) or operand(text)  # type: ignore[func-returns-value, method-assign]
         for dtype in ("float16", "float64", "int8"):
             number = dtype_to_typecode(dtype)
             operands = [("z", number, 0, 0, 1), ("x", number, 0, 1, 0), ("v", number, 1, 0, 0)]

@@ -36,23 +36,23 @@ class TestFourier(unittest.TestCase):
     ) -> None:
         axes, n = tuple(range(1, len(shape))), shape[-1]
         x = numbers(*shape, dtype=dtype)
-        wanted = scipy.fft.rfftn(x.astype("float64"), axes=axes)
-        y = numbers(*wanted.shape, 2, dtype=dtype)
+        expected = scipy.fft.rfftn(x.astype("float64"), axes=axes)
+        y = numbers(*expected.shape, 2, dtype=dtype)
         pairs = y.astype("float64").view("complex128")[..., 0]
         back = scipy.fft.irfftn(pairs, s=shape[1:], axes=axes, norm="forward")
         for card in cards:
             with self.subTest(shape=shape, dtype=dtype, card=card):
                 recorder = Recorder(card=card)
-                (found,) = recorder.run(RealFourierKernel(dtype), [on_card(x)])
+                (result,) = recorder.run(RealFourierKernel(dtype), [on_card(x)])
                 if launches is not None:
                     self.assertEqual(recorder.launches, launches)
-                self.compare(found, np.ascontiguousarray(wanted).view("float64").reshape(*wanted.shape, 2), dtype)
-                (found,) = Recorder(card=card).run(InverseRealFourierKernel(dtype), [on_card(y), np.int64(n)])
-                self.compare(found, back, dtype)
+                self.compare(result, np.ascontiguousarray(expected).view("float64").reshape(*expected.shape, 2), dtype)
+                (result,) = Recorder(card=card).run(InverseRealFourierKernel(dtype), [on_card(y), np.int64(n)])
+                self.compare(result, back, dtype)
 
-    def compare(self, found: Any, wanted: Any, dtype: str) -> None:
-        self.assertEqual((found.dtype.name, found.shape), (dtype, wanted.shape))
-        np.testing.assert_allclose(found, wanted, rtol=0, atol=TOLERANCES[dtype] * np.abs(wanted).max())
+    def compare(self, result: Any, expected: Any, dtype: str) -> None:
+        self.assertEqual((result.dtype.name, result.shape), (dtype, expected.shape))
+        np.testing.assert_allclose(result, expected, rtol=0, atol=TOLERANCES[dtype] * np.abs(expected).max())
 
     @slow
     def test_lines_in_local_memory(self) -> None:
@@ -78,8 +78,8 @@ class TestFourier(unittest.TestCase):
             self.check(shape, cards=(card,))
 
     def test_no_inputs(self) -> None:
-        (found,) = Recorder().run(RealFourierKernel("float32"), [numbers(0, 4)])
-        self.assertEqual(found.shape, (0, 3, 2))
+        (result,) = Recorder().run(RealFourierKernel("float32"), [numbers(0, 4)])
+        self.assertEqual(result.shape, (0, 3, 2))
 
     def test_radices(self) -> None:
         for n in (1, 2, 60, 1024, 5005, 30030):
@@ -101,12 +101,12 @@ def log_sum(values: list[float]) -> float:
 def loss_of(logs: Any, labels: list[int]) -> float:
     """Return minus the logarithm of the probability of some labels, by the definition: over all paths."""
     paths = np.ndindex(*(logs.shape[1],) * len(logs))
-    found = []
+    results = []
     for path in paths:
         merged = [s for k, s in enumerate(path) if k == 0 or s != path[k - 1]]
         if [s for s in merged if s] == labels:
-            found.append(sum(logs[t, s] for t, s in enumerate(path)))
-    return -log_sum(found)
+            results.append(sum(logs[t, s] for t, s in enumerate(path)))
+    return -log_sum(results)
 
 
 def normed(scores: Any) -> Any:
@@ -143,12 +143,12 @@ class TestAlignments(unittest.TestCase):
         step, wide = 1e-5, scores.astype("float64")
         result = np.zeros(wide.shape)
         possible = np.isfinite(self.wanted(wide))
-        for place in np.ndindex(wide.shape):
-            if possible[place[1]]:
+        for position in np.ndindex(wide.shape):
+            if possible[position[1]]:
                 moved = np.zeros(wide.shape)
-                moved[place] = step
-                up, down = (self.wanted(wide + s * moved)[place[1]] for s in (1, -1))
-                result[place] = (up - down) / (2 * step)
+                moved[position] = step
+                up, down = (self.wanted(wide + s * moved)[position[1]] for s in (1, -1))
+                result[position] = (up - down) / (2 * step)
         return result
 
     def test_other_integers_and_no_gradient(self) -> None:
@@ -167,11 +167,11 @@ class TestAlignments(unittest.TestCase):
         np.testing.assert_allclose(gradient, slope, atol=2e-3)
 
     def test_empty(self) -> None:
-        for shape, wanted in (((0, 2, 3), [0, 0]), ((3, 0, 3), [])):
+        for shape, expected in (((0, 2, 3), [0, 0]), ((3, 0, 3), [])):
             batch = shape[1]
             labels, lengths = np.zeros((batch, 0), "int64"), np.zeros(batch, "int64")
             loss, gradient = self.run_form(numbers(*shape), labels, lengths)
-            np.testing.assert_array_equal(loss, wanted)
+            np.testing.assert_array_equal(loss, expected)
             self.assertEqual(gradient.shape, shape)
 
     def test_wrong_input(self) -> None:

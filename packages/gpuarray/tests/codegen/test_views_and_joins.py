@@ -36,10 +36,10 @@ class FormCase(unittest.TestCase):
     def setUp(self) -> None:
         self.recorder = Recorder()
 
-    def check(self, kernel: Kernel, values: list[Any], *wanted: Any, launches: int | None = None) -> None:
+    def check(self, kernel: Kernel, values: list[Any], *expected: Any, launches: int | None = None) -> None:
         before = self.recorder.launches
-        found = self.recorder.run(kernel, values)
-        for result, value in zip(found, wanted, strict=True):
+        outcome = self.recorder.run(kernel, values)
+        for result, value in zip(outcome, expected, strict=True):
             np.testing.assert_array_equal(result, value)
             self.assertEqual((result.dtype, result.shape), (np.asarray(value).dtype, np.shape(value)))
         if launches is not None:
@@ -126,13 +126,13 @@ class TestJoins(FormCase):
                 with self.subTest(dtype=dtype, axis=axis):
                     short = x.take([1], axis)
                     parts = [on_card(x), x.take([], axis), on_card(short), x]
-                    wanted = np.concatenate([x, short, x], axis)
-                    self.check(ConcatenateKernel(dtype, 3, axis), [np.int64(axis), *parts], wanted, launches=1)
+                    expected = np.concatenate([x, short, x], axis)
+                    self.check(ConcatenateKernel(dtype, 3, axis), [np.int64(axis), *parts], expected, launches=1)
 
     def test_many_parts(self) -> None:
         parts = [X + k for k in range(40)]
-        wanted = np.concatenate(parts, 1)
-        self.check(ConcatenateKernel("float64", 3, 1), [np.int64(1), *parts], wanted, launches=3)
+        expected = np.concatenate(parts, 1)
+        self.check(ConcatenateKernel("float64", 3, 1), [np.int64(1), *parts], expected, launches=3)
 
     def test_one_part(self) -> None:
         self.check(ConcatenateKernel("float64", 3, 0), [np.int64(0), on_card(X)], X)
@@ -147,8 +147,8 @@ class TestJoins(FormCase):
 
     def test_stack_of_numbers_on_the_host_stays_there(self) -> None:
         card = Card()
-        (found,) = card.run(StackKernel("int64"), [np.int64(3), np.array(4)])
-        np.testing.assert_array_equal(found, [3, 4])
+        (result,) = card.run(StackKernel("int64"), [np.int64(3), np.array(4)])
+        np.testing.assert_array_equal(result, [3, 4])
         self.assertEqual(card.launches, [])
 
     def test_full(self) -> None:
@@ -174,8 +174,8 @@ class TestRoutines(FormCase):
         x = X[0]
         for number in (-4, -1, 0, 2, 5):
             with self.subTest(number):
-                wanted = np.diagonal(x, number)
-                self.check(ArrayRoutineKernel("diagonal", "float64", number), [on_card(x)], wanted)
+                expected = np.diagonal(x, number)
+                self.check(ArrayRoutineKernel("diagonal", "float64", number), [on_card(x)], expected)
 
     def test_arange(self) -> None:
         kernel = ArrayRoutineKernel("arange", "int64")

@@ -29,10 +29,10 @@ print([(name, c.get_context(name).devname) for name in c.list_contexts()], c.mov
 def with_flags(**flags: str | bool) -> Iterator[None]:
     """Let activation see other flags; where it opens nothing, this needs no process of its own."""
     plain = {"device": "cpu", "contexts": "", "init_gpu_device": "", "force_device": False}
-    place = "theano_gpuarray.contexts._activation"
+    position = "theano_gpuarray.contexts._activation"
     with (
-        mock.patch(f"{place}.config", SimpleNamespace(**{**plain, **flags})),
-        mock.patch(f"{place}.registered", return_value=False),
+        mock.patch(f"{position}.config", SimpleNamespace(**{**plain, **flags})),
+        mock.patch(f"{position}.registered", return_value=False),
     ):
         yield
 
@@ -55,10 +55,10 @@ class TestActivation(unittest.TestCase):
         self.assertEqual(self.told("device=null0"), ("[(None, 'null0')] True True", printed))
 
     def test_opencl(self) -> None:
-        found, told = self.told("device=opencl,contexts=dev0->opencl0:0")
-        self.assertEqual(found, "[('dev0', 'opencl0:0'), (None, 'opencl0:0')] True True")
+        result, messages = self.told("device=opencl,contexts=dev0->opencl0:0")
+        self.assertEqual(result, "[('dev0', 'opencl0:0'), (None, 'opencl0:0')] True True")
         lines = r"Mapped name dev0 to device opencl0:0: \S.*\nMapped name None to device opencl0:0: \S.*"
-        self.assertRegex(told, rf"\A{lines}\Z")
+        self.assertRegex(messages, rf"\A{lines}\Z")
 
     def test_nothing_is_opened_for_the_cpu(self) -> None:
         self.assertEqual(self.told("device=cpu,force_device=True,contexts=a->null0"), ("[] False False", ""))
@@ -69,20 +69,20 @@ class TestActivation(unittest.TestCase):
                 opening.assert_not_called()
 
     def test_a_map_of_names(self) -> None:
-        found, told = self.told("contexts=dev0->null0; dev1->null1 ;again->null0")
-        self.assertEqual(found, "[('dev0', 'null0'), ('dev1', 'null1'), ('again', 'null0')] False False")
+        result, messages = self.told("contexts=dev0->null0; dev1->null1 ;again->null0")
+        self.assertEqual(result, "[('dev0', 'null0'), ('dev1', 'null1'), ('again', 'null0')] False False")
         lines = [
             "dev0 to device null0: null device 0",
             "dev1 to device null1: null device 1",
             "again to device null0: ",
         ]
-        self.assertEqual(len(told.splitlines()), 3)
-        for line, wanted in zip(told.splitlines(), lines, strict=True):
-            self.assertTrue(line.startswith(f"Mapped name {wanted}"), line)
+        self.assertEqual(len(messages.splitlines()), 3)
+        for line, expected in zip(messages.splitlines(), lines, strict=True):
+            self.assertTrue(line.startswith(f"Mapped name {expected}"), line)
 
     def test_a_map_beside_a_device(self) -> None:
-        found, _ = self.told("device=null1,contexts=dev0->null0")
-        self.assertEqual(found, "[('dev0', 'null0'), (None, 'null1')] True True")
+        result, _ = self.told("device=null1,contexts=dev0->null0")
+        self.assertEqual(result, "[('dev0', 'null0'), (None, 'null1')] True True")
 
     def test_a_device_that_is_only_prepared(self) -> None:
         self.assertEqual(self.told("init_gpu_device=null1")[0], "[(None, 'null1')] False False")
@@ -92,17 +92,19 @@ class TestActivation(unittest.TestCase):
         self.assertIn("there is no device null9", self.refused(init_gpu_device="null9"))
 
     def test_the_cpu_is_used_where_a_device_is_not_there(self) -> None:
-        found, told = self.told("device=opencl77:0")
-        self.assertEqual(found, "[] False False")
-        self.assertIn("UserWarning: device=opencl77:0 cannot be used, and functions run on the CPU: there is no ", told)
-        self.assertIn("<string>:4: ", told)
+        result, messages = self.told("device=opencl77:0")
+        self.assertEqual(result, "[] False False")
+        self.assertIn(
+            "UserWarning: device=opencl77:0 cannot be used, and functions run on the CPU: there is no ", messages
+        )
+        self.assertIn("<string>:4: ", messages)
 
     def test_names_without_a_device(self) -> None:
         code = f"{ACTIVATE}\nc.get_context('dev1')"
         done = run(code, "contexts=dev0->null0;dev1->null9")
         self.assertIn("UserWarning: contexts=dev1->null9 cannot be used, and there is no context 'dev1'", done.stderr)
-        told = done.stderr[done.stderr.rindex("ContextNotDefined: ") :]
-        self.assertIn("there is no device null9", told)
+        message = done.stderr[done.stderr.rindex("ContextNotDefined: ") :]
+        self.assertIn("there is no device null9", message)
 
     def test_force_device(self) -> None:
         text = self.refused(device="null9", force_device=True)
@@ -136,9 +138,9 @@ try:
 except c.DeviceUnavailable as error:
     print(str(error).splitlines()[0])
 """
-        found, told = self.told("", code)
-        self.assertEqual(found.splitlines(), ["[] False", "[None] True False", "there is no device null6"])
-        self.assertIn("device=null5 cannot be used", told)
+        result, messages = self.told("", code)
+        self.assertEqual(result.splitlines(), ["[] False", "[None] True False", "there is no device null6"])
+        self.assertIn("device=null5 cannot be used", messages)
 
     def test_use_of_the_device_that_is_open(self) -> None:
         code = """
@@ -154,10 +156,10 @@ try:
 except c.ContextError as error:
     print(str(error).splitlines()[0])
 """
-        found, told = self.told("init_gpu_device=null0", code)
-        wanted = ["False", "[None] True True", "there is a context of the name None already"]
-        self.assertEqual(found.splitlines(), wanted)
-        self.assertEqual(len(told.splitlines()), 1)
+        result, messages = self.told("init_gpu_device=null0", code)
+        expected = ["False", "[None] True True", "there is a context of the name None already"]
+        self.assertEqual(result.splitlines(), expected)
+        self.assertEqual(len(messages.splitlines()), 1)
 
 
 @needs_opencl
@@ -217,8 +219,8 @@ class TestFlags(unittest.TestCase):
         with config.change_flags(
             cuda__include_path="/opt/cuda/include", **{f"nvcc__{name}": value for name, value in flags.items()}
         ):
-            wanted = "--generate-line-info --maxrregcount=64 --use_fast_math --include-path=/opt/cuda/include"
-            self.assertEqual((_options("cuda"), _options("opencl")), (tuple(wanted.split()), ()))
+            expected = "--generate-line-info --maxrregcount=64 --use_fast_math --include-path=/opt/cuda/include"
+            self.assertEqual((_options("cuda"), _options("opencl")), (tuple(expected.split()), ()))
         with (
             config.change_flags(cuda__include_path="/opt/my cuda"),
             self.assertRaisesRegex(ContextError, "has a space"),

@@ -45,9 +45,9 @@ class TestKept(unittest.TestCase):
         memory.write(0, np.array([1, 3], "float32"))
         before = context.statistics()["compilations"]
         context.launch(context.kernel(kernel), [1], [2], [memory, 2])
-        found = np.empty(2, "float32")
-        memory.read(0, found)
-        return list(found.tolist()), context.statistics()["compilations"] - before
+        result = np.empty(2, "float32")
+        memory.read(0, result)
+        return list(result.tolist()), context.statistics()["compilations"] - before
 
     def files(self) -> list[Path]:
         return sorted((self.folder / "functions").iterdir())
@@ -61,8 +61,8 @@ class TestKept(unittest.TestCase):
         self.assertEqual(len(self.files()), 2)
 
     def test_threads_compile_a_text_once(self) -> None:
-        context, wanted = open_context("opencl0:0"), text(5.0)
-        threads = [threading.Thread(target=context.kernel, args=(wanted,)) for _ in range(4)]
+        context, expected = open_context("opencl0:0"), text(5.0)
+        threads = [threading.Thread(target=context.kernel, args=(expected,)) for _ in range(4)]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -75,12 +75,12 @@ class TestKept(unittest.TestCase):
         context.prepare(texts)
         self.assertEqual(context.statistics()["compilations"], 0, "OpenCL compiles a text where it is asked for")
         meet, names = threading.Barrier(2, timeout=600), list[str]()
-        known: dict[KernelText, Any] = context._kernels
+        reference: dict[KernelText, Any] = context._kernels
 
-        def kernel(given: KernelText) -> None:
+        def kernel(argument: KernelText) -> None:
             meet.wait()  # passes where both are under way
             names.append(threading.current_thread().name)
-            known[given] = "a kernel"
+            reference[argument] = "a kernel"
 
         context.kind = "cuda"
         with patch.object(context, "kernel", kernel):
@@ -97,9 +97,9 @@ class TestKept(unittest.TestCase):
 
     def test_options_and_devices_are_part_of_the_key(self) -> None:
         context = open_context("opencl0:0")
-        whole = "__kernel void f(__global float *x) { *x = X; }"
+        full = "__kernel void f(__global float *x) { *x = X; }"
         for options in ("-DX=1", "-DX=2"):
-            context.load(whole, options)
+            context.load(full, options)
         self.assertEqual(len(self.files()), 2)
         identity = kernels.device_identity("opencl", {"name": "a", "version": "1"})
         self.assertTrue(kernels.store_binary("text", "", identity, b"code"))
@@ -113,11 +113,11 @@ class TestKept(unittest.TestCase):
         (first,) = self.files()
         self.scaled(text(3.0))
         (second,) = (path for path in self.files() if path != first)
-        whole = first.read_bytes()
+        full = first.read_bytes()
         for planted in (
             second.read_bytes(),  # right code of another key
-            whole.replace(b"clbinary", b"clbinarx") + b" ",  # other code
-            b"0" * 40 + b"\n" + whole.partition(b"\n")[2],  # a digest that anybody can write
+            full.replace(b"clbinary", b"clbinarx") + b" ",  # other code
+            b"0" * 40 + b"\n" + full.partition(b"\n")[2],  # a digest that anybody can write
             b"",
         ):
             first.write_bytes(planted)
@@ -131,19 +131,19 @@ class TestKept(unittest.TestCase):
         self.scaled(text())
         os.chmod(self.folder, 0o777)
         kernels._cache.cache_clear()
-        with warnings.catch_warnings(record=True) as told:
+        with warnings.catch_warnings(record=True) as message:
             warnings.simplefilter("always")
             self.assertEqual(self.scaled(text()), ([2, 6], 1))
-        self.assertEqual([warning.category for warning in told], [CompilerWarning])
-        self.assertIn("others can write to it", str(told[0].message))
+        self.assertEqual([warning.category for warning in message], [CompilerWarning])
+        self.assertIn("others can write to it", str(message[0].message))
 
     def test_code_that_the_driver_refuses_is_compiled_again(self) -> None:
         context = open_context("opencl0:0")
         context.kernel(text())
         with patch.object(kernels, "find_binary", return_value=b"of another driver"):
-            found = open_context("opencl0:0")
+            result = open_context("opencl0:0")
             with patch("theano_gpuarray.contexts._code.find_binary", return_value=b"of another driver"):
-                self.assertEqual(self.scaled(text(), found), ([2, 6], 1))
+                self.assertEqual(self.scaled(text(), result), ([2, 6], 1))
 
     def test_a_full_disk_is_no_error(self) -> None:
         with patch("theano_linker_c.compiler.CompileDirectory.write_signed", side_effect=OSError(28, "no space")):

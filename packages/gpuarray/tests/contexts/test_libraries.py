@@ -39,16 +39,16 @@ class TestPlaces(unittest.TestCase):
     def test_folders_that_are_named(self) -> None:
         path = build(self.folder / "libnvrtc.so.12")
         with config.change_flags(gpuarray__library_path=f"/none{os.pathsep}{self.folder}"):
-            found = find_library("nvrtc")
-        self.assertEqual((found.path, found.how), (path, "the flag gpuarray.library_path"))
+            result = find_library("nvrtc")
+        self.assertEqual((result.path, result.how), (path, "the flag gpuarray.library_path"))
 
     def test_installations_of_cuda(self) -> None:
         for part, name in (("lib64", "CUDA_HOME"), ("lib", "CUDA_ROOT"), ("targets/x86_64-linux/lib", "CUDA_PATH")):
             root = self.folder / name
             path = build(root / part / "libnvrtc.so.13")
             with self.subTest(name), patch.dict(os.environ, {name: str(root)}):
-                found = find_library("nvrtc")
-                self.assertEqual((found.path, found.how), (path, f"the variable {name}"))
+                result = find_library("nvrtc")
+                self.assertEqual((result.path, result.how), (path, f"the variable {name}"))
             with config.change_flags(cuda__root=str(root)):
                 self.assertEqual(find_library("nvrtc").how, "the flag cuda.root")
 
@@ -70,9 +70,9 @@ class TestPlaces(unittest.TestCase):
                 self.assertEqual((find_library("cudnn").path, find_library("cudnn").how), (path, how))
 
     def test_the_loader_is_asked(self) -> None:
-        found = find_library("opencl")
-        self.assertIn("libOpenCL", found.path)
-        self.assertIsNotNone(opened(found.path).clGetPlatformIDs)
+        result = find_library("opencl")
+        self.assertIn("libOpenCL", result.path)
+        self.assertIsNotNone(opened(result.path).clGetPlatformIDs)
 
     def test_versions_that_the_driver_does_not_have_are_left_out(self) -> None:
         build(self.folder / "libnvrtc.so.13")
@@ -107,7 +107,7 @@ class TestPlaces(unittest.TestCase):
         for key, library in LIBRARIES.items():
             with self.subTest(key):
                 self.assertTrue(library.names and library.hint and library.title)
-                asked = [found.path for found in candidates(library) if found.how == "asked the loader of the system"]
+                asked = [item.path for item in candidates(library) if item.how == "asked the loader of the system"]
                 self.assertEqual(asked, [*library.names])
         with self.assertRaises(KeyError):
             find_library("nothing")

@@ -78,10 +78,10 @@ class TestNames(unittest.TestCase):
 @needs_opencl
 class TestDevices(unittest.TestCase):
     def test_names_of_devices(self) -> None:
-        found = [parse_device(name) for name in ("cuda", "cuda2", "opencl", "opencl1:3", "null", "null1")]
-        parts = [(device.driver, device.platform, device.number) for device in found]
-        wanted = [("cuda", None, None), ("cuda", None, 2), ("opencl", None, None), ("opencl", 1, 3)]
-        self.assertEqual(parts, [*wanted, ("null", None, None), ("null", None, 1)])
+        results = [parse_device(name) for name in ("cuda", "cuda2", "opencl", "opencl1:3", "null", "null1")]
+        parts = [(device.driver, device.platform, device.number) for device in results]
+        expected = [("cuda", None, None), ("cuda", None, 2), ("opencl", None, None), ("opencl", 1, 3)]
+        self.assertEqual(parts, [*expected, ("null", None, None), ("null", None, 1)])
 
     def test_what_is_no_name(self) -> None:
         for name in ("", "cpu", "gpu0", "CUDA0", "cuda0:0", "opencl0", "opencl0:", "null-1", "cuda 0"):
@@ -134,9 +134,9 @@ class TestAmounts(unittest.TestCase):
     def test_preallocate(self) -> None:
         memory = 1000 << 20
         cases = {0: 0, 0.5: 500, 1: 950, 0.99: 950, 200: 200}
-        for amount, wanted in cases.items():
+        for amount, expected in cases.items():
             with self.subTest(amount):
-                self.assertEqual(preallocated_bytes(amount, memory), wanted << 20)
+                self.assertEqual(preallocated_bytes(amount, memory), expected << 20)
         self.assertEqual(preallocated_bytes(-0.5, memory), -1)
 
     def test_memory_is_taken_ahead(self) -> None:

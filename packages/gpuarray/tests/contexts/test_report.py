@@ -12,21 +12,21 @@ class TestReport(unittest.TestCase):
     def test_devices_and_contexts_are_listed(self) -> None:
         if "reported" not in list_contexts():
             init_dev("null1", "reported")
-        found = {finding.name: finding for finding in device_report()}
-        self.assertEqual(found["context reported"].value, "null1: null device 1")
-        self.assertIn("OpenCL", found["OpenCL driver"].value)
-        self.assertRegex(found["opencl0:0"].value, r".+, \d+\.\d GiB")
-        self.assertTrue(all(finding.value for finding in found.values()))
+        results = {finding.name: finding for finding in device_report()}
+        self.assertEqual(results["context reported"].value, "null1: null device 1")
+        self.assertIn("OpenCL", results["OpenCL driver"].value)
+        self.assertRegex(results["opencl0:0"].value, r".+, \d+\.\d GiB")
+        self.assertTrue(all(finding.value for finding in results.values()))
 
     def test_what_is_missing_is_told_with_a_remedy(self) -> None:
         def missing(key: str, **_: object) -> object:
             raise LibraryNotFound(f"{key} is not found\n  details")
 
         with patch("theano_gpuarray.contexts._report.find_library", missing):
-            found = {finding.name: finding for finding in device_report()}
+            results = {finding.name: finding for finding in device_report()}
         for name, key in (("CUDA driver", "cuda"), ("OpenCL driver", "opencl")):
-            self.assertEqual((found[name].value, found[name].how), ("none", f"{key} is not found"))
-            self.assertTrue(found[name].advice)
+            self.assertEqual((results[name].value, results[name].how), ("none", f"{key} is not found"))
+            self.assertTrue(results[name].advice)
 
     def test_a_package_without_its_runtime(self) -> None:
         with patch("theano_gpuarray.contexts._report.is_built", False):

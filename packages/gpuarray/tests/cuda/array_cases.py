@@ -36,8 +36,8 @@ class Holder:
         self.asked: dict[str, Any] = {}
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        found: tuple[int, int] = self.x.__dlpack_device__()
-        return found
+        result: tuple[int, int] = self.x.__dlpack_device__()
+        return result
 
     def __dlpack__(self, **asked: Any) -> Any:
         self.asked = asked
@@ -51,12 +51,12 @@ class TestArrays(cuda_cases.Case):
 
     def test_cuda_array_interface(self) -> None:
         x = asarray(np.arange(12, dtype="float32").reshape(3, 4), context=self.gpu)
-        found = x.__cuda_array_interface__
+        result = x.__cuda_array_interface__
         self.assertEqual(
-            (found["shape"], found["typestr"], found["strides"], found["version"]), ((3, 4), "<f4", None, 3)
+            (result["shape"], result["typestr"], result["strides"], result["version"]), ((3, 4), "<f4", None, 3)
         )
-        self.assertEqual(found["data"], (x.gpudata, False))
-        self.assertEqual(found["stream"], self.context.queue)
+        self.assertEqual(result["data"], (x.gpudata, False))
+        self.assertEqual(result["stream"], self.context.queue)
         part = x[1:, ::2].__cuda_array_interface__
         self.assertEqual((part["data"][0], part["strides"]), (x.gpudata + 16, (16, 8)))
         self.assertEqual(x[:0].__cuda_array_interface__["data"][0], 0)
@@ -85,12 +85,12 @@ class TestArrays(cuda_cases.Case):
         for stream, count in ((None, 0), (1, 0), (self.context.queue, 0), (-1, 1), (self.stream(), 1)):
             x = asarray(np.arange(4.0), context=self.gpu)
             capsule = x.__dlpack__(stream=stream)
-            place = x.gpudata
+            position = x.gpudata
             del x
             fake.fake_reset()
             del capsule
             self.assertEqual(calls().count("cuCtxSynchronize"), count)
-            self.assertEqual(asarray(np.zeros(4), context=self.gpu).gpudata, place)
+            self.assertEqual(asarray(np.zeros(4), context=self.gpu).gpudata, position)
 
     def test_memory_that_was_told_goes_back_when_all_work_is_done(self) -> None:
         held = self.context.allocate(32)
@@ -100,42 +100,42 @@ class TestArrays(cuda_cases.Case):
                 fake.fake_late_first(late)
                 self.addCleanup(fake.fake_late_first, 0)
                 x = asarray(np.arange(4.0), context=self.gpu)
-                told, stream = x.__cuda_array_interface__, ctypes.c_void_p(self.stream())
-                place, event = ctypes.c_uint64(told["data"][0]), ctypes.c_void_p()
+                messages, stream = x.__cuda_array_interface__, ctypes.c_void_p(self.stream())
+                position, event = ctypes.c_uint64(messages["data"][0]), ctypes.c_void_p()
                 with self.gpu:  # what a consumer does that works in a stream of its own
                     self.assertEqual(fake.cuEventCreate(ctypes.byref(event), 0), 0)
-                    self.assertEqual(fake.cuEventRecord(event, ctypes.c_void_p(told["stream"])), 0)
+                    self.assertEqual(fake.cuEventRecord(event, ctypes.c_void_p(messages["stream"])), 0)
                     self.assertEqual(fake.cuStreamWaitEvent(stream, event, 0), 0)
-                    self.assertEqual(fake.cuMemcpyDtoDAsync_v2(mine, place, ctypes.c_size_t(32), stream), 0)
+                    self.assertEqual(fake.cuMemcpyDtoDAsync_v2(mine, position, ctypes.c_size_t(32), stream), 0)
                     self.assertEqual(fake.cuEventDestroy_v2(event), 0)
                 del x
                 y = asarray(np.zeros(4), context=self.gpu)
-                self.assertEqual(y.gpudata, place.value)
-                found = np.empty(4)
+                self.assertEqual(y.gpudata, position.value)
+                result = np.empty(4)
                 with self.gpu:
                     self.assertEqual(fake.cuStreamSynchronize(ctypes.c_void_p(self.context.queue)), 0)
                     self.assertEqual(fake.cuStreamSynchronize(stream), 0)
-                    size, target = ctypes.c_size_t(32), found.ctypes.data_as(ctypes.c_void_p)
+                    size, target = ctypes.c_size_t(32), result.ctypes.data_as(ctypes.c_void_p)
                     self.assertEqual(fake.cuMemcpyDtoHAsync_v2(target, mine, size, stream), 0)
                     self.assertEqual(fake.cuStreamSynchronize(stream), 0)
-                self.assertEqual(found.tolist(), [0, 1, 2, 3])
+                self.assertEqual(result.tolist(), [0, 1, 2, 3])
 
     def test_memory_that_nobody_could_wait_for_is_not_used_again(self) -> None:
         x = asarray(np.arange(4.0), context=self.gpu)
-        place = x.gpudata
+        position = x.gpudata
         x.buffer.share(None)
         with patch("sys.unraisablehook") as complained:
             fake.fake_fail(b"cuCtxSynchronize", 900, 0)
             del x
         complained.assert_called_once()
         self.assertIn("cuCtxSynchronize failed", str(complained.call_args[0][0].exc_value))
-        self.assertNotEqual(asarray(np.zeros(4), context=self.gpu).gpudata, place)
+        self.assertNotEqual(asarray(np.zeros(4), context=self.gpu).gpudata, position)
 
     def test_memory_of_others_is_let_go_when_consumers_have_done_their_work(self) -> None:
         for stream, count in ((1, 0), (-1, 1), (self.stream(), 1)):
             owner = asarray(np.arange(4.0), context=self.gpu)
-            told = SimpleNamespace(__cuda_array_interface__=owner.__cuda_array_interface__, owner=owner)
-            capsule = from_cuda_array(told, self.gpu).__dlpack__(stream=stream)
+            message = SimpleNamespace(__cuda_array_interface__=owner.__cuda_array_interface__, owner=owner)
+            capsule = from_cuda_array(message, self.gpu).__dlpack__(stream=stream)
             fake.fake_reset()
             del capsule
             self.assertEqual(calls().count("cuCtxSynchronize"), count)
@@ -150,11 +150,11 @@ class TestArrays(cuda_cases.Case):
 
     def stream(self) -> int:
         """Return a stream of somebody else."""
-        found = ctypes.c_void_p()
+        result = ctypes.c_void_p()
         with self.gpu:
-            self.assertEqual(fake.cuStreamCreate(ctypes.byref(found), 1), 0)
-        assert found.value is not None, "there is one"
-        return found.value
+            self.assertEqual(fake.cuStreamCreate(ctypes.byref(result), 1), 0)
+        assert result.value is not None, "there is one"
+        return result.value
 
     def test_the_memory_lives_as_long_as_somebody_has_it(self) -> None:
         x = asarray(np.arange(4.0), context=self.gpu)
@@ -190,17 +190,17 @@ class TestBridges(cuda_cases.Case):
     def test_arrays_of_other_libraries(self) -> None:
         for view in (self.x, self.x[1:, ::-2], self.x.T):
             other = SimpleNamespace(__cuda_array_interface__=view.__cuda_array_interface__)
-            found = from_cuda_array(other, self.gpu)
-            np.testing.assert_array_equal(np.asarray(found), np.asarray(view))
-            self.assertEqual(found.gpudata + found.offset, view.gpudata + view.offset)
-            found[0, 0] = 99
+            result = from_cuda_array(other, self.gpu)
+            np.testing.assert_array_equal(np.asarray(result), np.asarray(view))
+            self.assertEqual(result.gpudata + result.offset, view.gpudata + view.offset)
+            result[0, 0] = 99
             self.assertEqual(float(view[0, 0]), 99)
 
     def test_arrays_that_may_not_be_written_are_copied(self) -> None:
-        told = {**self.x.__cuda_array_interface__, "data": (self.x.gpudata, True)}
-        found = from_cuda_array(SimpleNamespace(__cuda_array_interface__=told), self.gpu)
-        self.assertNotEqual(found.gpudata, self.x.gpudata)
-        np.testing.assert_array_equal(np.asarray(found), np.asarray(self.x))
+        message = {**self.x.__cuda_array_interface__, "data": (self.x.gpudata, True)}
+        result = from_cuda_array(SimpleNamespace(__cuda_array_interface__=message), self.gpu)
+        self.assertNotEqual(result.gpudata, self.x.gpudata)
+        np.testing.assert_array_equal(np.asarray(result), np.asarray(self.x))
 
     def test_other_queues_are_waited_for(self) -> None:
         second = driver.open(0)
@@ -212,8 +212,11 @@ class TestBridges(cuda_cases.Case):
             self.assertEqual(calls().count("cuStreamSynchronize"), count)
 
     def test_what_is_no_array_of_cuda(self) -> None:
-        told = {**self.x.__cuda_array_interface__, "mask": self.x}
-        for wrong, text in ((3, "int does not tell"), (SimpleNamespace(__cuda_array_interface__=told), "has a mask")):
+        message = {**self.x.__cuda_array_interface__, "mask": self.x}
+        for wrong, text in (
+            (3, "int does not tell"),
+            (SimpleNamespace(__cuda_array_interface__=message), "has a mask"),
+        ):
             with self.assertRaisesRegex(TypeError, text):
                 from_cuda_array(wrong, self.gpu)
         with self.assertRaisesRegex(ContextError, "no context on null0"):
@@ -233,29 +236,29 @@ class TestBridges(cuda_cases.Case):
         with patch("theano_gpuarray.bridges._cuda.find_library", return_value=FoundLibrary(FAKE, "the test")):
             for view in (self.x, self.x[1:, ::-2], self.x.T):
                 other = self.pygpu_array(view)
-                found = from_pygpu(other, self.gpu)
-                np.testing.assert_array_equal(np.asarray(found), np.asarray(view))
-                self.assertEqual(found.gpudata + found.offset, view.gpudata + view.offset)
+                result = from_pygpu(other, self.gpu)
+                np.testing.assert_array_equal(np.asarray(result), np.asarray(view))
+                self.assertEqual(result.gpudata + result.offset, view.gpudata + view.offset)
                 self.assertEqual(other.waits, [1])
-            made: list[Any] = []
+            outcome: list[Any] = []
 
             def empty(shape: Any, dtype: Any, context: Any) -> Any:
                 memory = zeros(shape, dtype, context=self.gpu)
-                made.append((memory, context))
+                outcome.append((memory, context))
                 return self.pygpu_array(memory)
 
             pygpu = FakeModule(empty=empty, array=None)
             with patch.dict(sys.modules, {"pygpu": pygpu, "pygpu.gpuarray": pygpu}):
                 fake.fake_reset()
-                found = to_pygpu(self.x[1:], "its context")
-            ((memory, where),) = made
+                result = to_pygpu(self.x[1:], "its context")
+            ((memory, where),) = outcome
             np.testing.assert_array_equal(np.asarray(memory), np.asarray(self.x)[1:])
-            self.assertEqual((found.gpudata, where), (memory.gpudata, "its context"))
+            self.assertEqual((result.gpudata, where), (memory.gpudata, "its context"))
 
     def test_arrays_of_pygpu_that_are_elsewhere_are_copied(self) -> None:
         class Other:
-            def __init__(self, told: Any, values: Any) -> None:
-                self.__dict__.update(vars(told))
+            def __init__(self, message: Any, values: Any) -> None:
+                self.__dict__.update(vars(message))
                 self.values = values
 
             def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
@@ -264,9 +267,9 @@ class TestBridges(cuda_cases.Case):
         with patch("theano_gpuarray.bridges._cuda.find_library", return_value=FoundLibrary(FAKE, "the test")):
             for kind, address in ((b"opencl", None), (b"cuda", 64)):
                 other = Other(self.pygpu_array(self.x, kind, address), np.asarray(self.x))
-                found = from_pygpu(other, self.gpu)
-                self.assertNotEqual(found.gpudata, self.x.gpudata)
-                np.testing.assert_array_equal(np.asarray(found), np.asarray(self.x))
+                result = from_pygpu(other, self.gpu)
+                self.assertNotEqual(result.gpudata, self.x.gpudata)
+                np.testing.assert_array_equal(np.asarray(result), np.asarray(self.x))
                 self.assertEqual(other.waits, [])  # type: ignore[attr-defined]  # as all that it is told
 
     def test_pycuda(self) -> None:
@@ -277,16 +280,16 @@ class TestBridges(cuda_cases.Case):
             log.append(f"attach with {fake.fake_depth()} context")
             return attached
 
-        made = FakeModule(init=lambda: log.append("init"), Context=SimpleNamespace(attach=attach))
+        outcome = FakeModule(init=lambda: log.append("init"), Context=SimpleNamespace(attach=attach))
         arrays = FakeModule(GPUArray=lambda shape, dtype, **more: SimpleNamespace(shape=shape, dtype=dtype, **more))
-        with patch.dict(sys.modules, {"pycuda": FakeModule(), "pycuda.driver": made, "pycuda.gpuarray": arrays}):
+        with patch.dict(sys.modules, {"pycuda": FakeModule(), "pycuda.driver": outcome, "pycuda.gpuarray": arrays}):
             self.assertIs(attach_pycuda(self.gpu), attached)
             self.assertIsNone(default_pycuda(), "no device is in use by default")
-            found = to_pycuda(self.x[1:])
+            result = to_pycuda(self.x[1:])
         self.assertEqual(log, ["init", "attach with 1 context"])
         self.context.pop()
-        self.assertEqual((found.shape, found.dtype, found.strides), ((2, 4), np.dtype("float32"), (16, 4)))
-        self.assertEqual((found.gpudata, found.base.offset), (self.x.gpudata + 16, 16))
+        self.assertEqual((result.shape, result.dtype, result.strides), ((2, 4), np.dtype("float32"), (16, 4)))
+        self.assertEqual((result.gpudata, result.base.offset), (self.x.gpudata + 16, 16))
 
     def test_libraries_that_are_not_installed(self) -> None:
         with patch.dict(sys.modules, {"pycuda": None, "pycuda.driver": None, "pycuda.gpuarray": None}):

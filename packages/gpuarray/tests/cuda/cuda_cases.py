@@ -46,8 +46,8 @@ def code() -> bytes:
 
 def calls() -> list[str]:
     """Return what was called since the last reset, but for what makes a context current."""
-    found = fake.fake_log().decode().split()
-    return [name.partition("_v2")[0] for name in found if not name.startswith("cuCtxP")]
+    result = fake.fake_log().decode().split()
+    return [name.partition("_v2")[0] for name in result if not name.startswith("cuCtxP")]
 
 
 class Case(unittest.TestCase):
@@ -61,14 +61,14 @@ class Case(unittest.TestCase):
         self.assertEqual(fake.fake_depth(), 0, "each context that is made current is taken away again")
 
     def buffer(self, values: NDArray[Any]) -> Buffer:
-        made = self.context.allocate(values.nbytes)
-        made.write(0, values)
-        return made
+        result = self.context.allocate(values.nbytes)
+        result.write(0, values)
+        return result
 
     def values(self, buffer: Buffer, dtype: str = "float32") -> list[float]:
-        found = np.empty(buffer.nbytes // np.dtype(dtype).itemsize, dtype)
-        buffer.read(0, found)
-        return list(found.tolist())
+        result = np.empty(buffer.nbytes // np.dtype(dtype).itemsize, dtype)
+        buffer.read(0, result)
+        return list(result.tolist())
 
     def kernel(self, name: str = "scale", parameters: str = "Pqf") -> Kernel:
         return self.context.load(code()).kernel(name, parameters)
@@ -83,8 +83,8 @@ class Case(unittest.TestCase):
 
 class TestDevices(Case):
     def test_properties(self) -> None:
-        found = driver.properties(0)
-        wanted = {
+        result = driver.properties(0)
+        expected = {
             "name": "Fake GPU 0",
             "vendor": "NVIDIA",
             "place": "0000:01:00.0",
@@ -101,7 +101,7 @@ class TestDevices(Case):
             "long_atomics": True,
             "cpu": False,
         }
-        self.assertEqual({name: found[name] for name in wanted}, wanted)
+        self.assertEqual({name: result[name] for name in expected}, expected)
         self.assertEqual((driver.count(), driver.properties(1)["arch"]), (3, "sm_120"))
 
     def test_each_query_may_fail(self) -> None:
@@ -317,13 +317,13 @@ class TestKernels(Case):
 class TestPool(Case):
     def test_a_program_that_goes_on_gets_its_addresses_again(self) -> None:
         sizes = (64, 2000, 100, 64, 900, 3000, 20)
-        kept = [self.context.allocate(size) for size in sizes]
+        references = [self.context.allocate(size) for size in sizes]
         seen = []
         for _ in range(8):
-            given, scratch = self.context.allocate(64), self.context.allocate(2000)
-            kept = [self.context.allocate(size) for size in sizes]  # only then the former ones go
-            seen.append((given.address, scratch.address, *(buffer.address for buffer in kept)))
-            del given, scratch
+            operands, scratch = self.context.allocate(64), self.context.allocate(2000)
+            references = [self.context.allocate(size) for size in sizes]  # only then the former ones go
+            seen.append((operands.address, scratch.address, *(buffer.address for buffer in references)))
+            del operands, scratch
         self.assertEqual(len(set(seen[2:])), 2)
         self.assertEqual(seen[4], seen[6])
 
@@ -340,19 +340,19 @@ class TestProducts(Case):
         m, n, k = 3, 4, 5
         a, b = self.rng.normal(size=(batch, m, k)).astype(dtype), self.rng.normal(size=(batch, k, n)).astype(dtype)
         z = self.rng.normal(size=(batch, m, n)).astype(dtype)
-        wanted = alpha * (a @ b) + beta * z
+        expected = alpha * (a @ b) + beta * z
         stored = [np.ascontiguousarray(x.transpose(0, 2, 1) if t else x) for x, t in ((a, ta), (b, tb))]
         first, second, result = (self.buffer(x) for x in (*stored, z))
         factors = self.buffer(np.array([9, alpha, beta], dtype))
-        given = [(factors, 1 + i) if name in device else value
+        operands = [(factors, 1 + i) if name in device else value
                  for i, (name, value) in enumerate((("alpha", alpha), ("beta", beta)))]  # fmt: skip
         done = self.context.product(
-            dtype, (ta, tb), (m, n, k, batch), given[0], (first, 0, m if ta else k, m * k),
-            (second, 0, k if tb else n, k * n), given[1], (result, 0, n, m * n),
+            dtype, (ta, tb), (m, n, k, batch), operands[0], (first, 0, m if ta else k, m * k),
+            (second, 0, k if tb else n, k * n), operands[1], (result, 0, n, m * n),
         )  # fmt: skip
         self.assertTrue(done)
-        found = np.array(self.values(result, dtype)).reshape(z.shape)
-        np.testing.assert_allclose(found, wanted, rtol=1e-5 if dtype == "float32" else 1e-12)
+        outcome = np.array(self.values(result, dtype)).reshape(z.shape)
+        np.testing.assert_allclose(outcome, expected, rtol=1e-5 if dtype == "float32" else 1e-12)
 
     def test_products(self) -> None:
         for dtype in ("float32", "float64"):
@@ -439,10 +439,10 @@ class TestLists(Case):
     def graphs(self) -> tuple[int, int, int, int]:
         """Count launches, graph launches, instantiations and updates since the last reset."""
         names = ("cuLaunchKernel", "cuGraphLaunch", "cuGraphInstantiateWithFlags", "cuGraphExecUpdate")
-        found = calls()
+        result = calls()
         fake.fake_reset()
-        launches, graphs, made, updated = (found.count(name) for name in names)
-        return launches, graphs, made, updated
+        launches, graphs, outcome, updated = (result.count(name) for name in names)
+        return launches, graphs, outcome, updated
 
     def test_a_graph_from_the_third_run_on(self) -> None:
         replay, buffers = LaunchList(self.context, self.steps(), 3), self.new()
@@ -510,13 +510,13 @@ class TestLists(Case):
         x, factors = self.buffer(matrix), self.buffer(np.array([3.0, 5.0]))
         z = self.context.allocate(64)
         replay.run([x, factors, z])
-        wanted = np.stack([3 * matrix[0] @ matrix[0], 5 * matrix[1] @ matrix[0]])
-        np.testing.assert_array_equal(self.values(z, "float64"), wanted.ravel())
+        expected = np.stack([3 * matrix[0] @ matrix[0], 5 * matrix[1] @ matrix[0]])
+        np.testing.assert_array_equal(self.values(z, "float64"), expected.ravel())
         back = (*product[:5], ((0,), 4, 2, 4), *product[6:])
         replay = LaunchList(self.context, [("repeat", 2, (back,), (((0, -4, 0), (2, 4, 0), (3, 1, 0)),))], 3)
         replay.run([x, factors, z])
-        wanted = np.stack([3 * matrix[1] @ matrix[0], 5 * matrix[0] @ matrix[0]])
-        np.testing.assert_array_equal(self.values(z, "float64"), wanted.ravel())
+        expected = np.stack([3 * matrix[1] @ matrix[0], 5 * matrix[0] @ matrix[0]])
+        np.testing.assert_array_equal(self.values(z, "float64"), expected.ravel())
 
     def test_nobody_waits_for_a_device_while_a_graph_is_captured(self) -> None:
         """Contexts of one device are one for CUDA, and threads that let memory go wait for all of it."""

@@ -86,16 +86,16 @@ class TestValues(Case):
     """Convolutions and their gradients, which are right where every linear map is the transpose of another."""
 
     def check(self, x: NDArray[Any], w: NDArray[Any], kernel: dict[str, Any], zeros: tuple[int, ...]) -> None:
-        made = {task: DnnConvolutionKernel(self.kernel(task, **kernel), "none") for task in TASKS}
-        wanted = sliding(x, w, made["forward"].convolution, zeros)
-        found = np.asarray(run_kernel(made["forward"], self.context, [x, w])[0])
-        np.testing.assert_allclose(found, wanted, atol=1e-12)
-        top = self.rng.normal(size=wanted.shape)
-        by_x = np.asarray(run_kernel(made["input_grad"], self.context, [w, top, np.array(x.shape[2:])])[0])
-        by_w = np.asarray(run_kernel(made["weight_grad"], self.context, [x, top, np.array(w.shape[2:])])[0])
-        for found, given in ((by_x, x), (by_w, w)):
-            self.assertEqual(found.shape, given.shape)
-            self.assertAlmostEqual((found * given).sum(), (wanted * top).sum())
+        outcome = {task: DnnConvolutionKernel(self.kernel(task, **kernel), "none") for task in TASKS}
+        expected = sliding(x, w, outcome["forward"].convolution, zeros)
+        result = np.asarray(run_kernel(outcome["forward"], self.context, [x, w])[0])
+        np.testing.assert_allclose(result, expected, atol=1e-12)
+        top = self.rng.normal(size=expected.shape)
+        by_x = np.asarray(run_kernel(outcome["input_grad"], self.context, [w, top, np.array(x.shape[2:])])[0])
+        by_w = np.asarray(run_kernel(outcome["weight_grad"], self.context, [x, top, np.array(w.shape[2:])])[0])
+        for result, operands in ((by_x, x), (by_w, w)):
+            self.assertEqual(result.shape, operands.shape)
+            self.assertAlmostEqual((result * operands).sum(), (expected * top).sum())
         self.assertEqual(sum(calls(f"cudnnConvolution{name}") for name in CALLS.values()), 3)
 
     def test_images(self) -> None:
@@ -118,10 +118,10 @@ class TestValues(Case):
         w, v = (asarray(value, context=self.context) for value in (first, second))
         for _ in range(5):
             value = self.rng.normal(size=(2, 3, 5, 5))
-            (found,) = region([asarray(value, context=self.context), w, v])
+            (result,) = region([asarray(value, context=self.context), w, v])
             inner = sliding(value, first, kernel.convolution, (0, 0))
             np.testing.assert_allclose(
-                np.asarray(found), sliding(inner, second, kernel.convolution, (0, 0)), atol=1e-12
+                np.asarray(result), sliding(inner, second, kernel.convolution, (0, 0)), atol=1e-12
             )
 
     def test_what_the_library_has_not_is_left_to_kernels(self) -> None:
@@ -130,11 +130,11 @@ class TestValues(Case):
             values = self.values("forward")
             values[0] = values[0] if more["border"] != "valid" else values[0][:0]
             kernel = DnnConvolutionKernel(self.kernel("forward", **more), "none")
-            (found,) = run_kernel(kernel, self.context, values)
+            (result,) = run_kernel(kernel, self.context, values)
             self.assertEqual(calls("cudnnConvolutionForward"), 0)
             padded = values[0] if more["border"] == "valid" else np.pad(values[0], ((0, 0), (0, 0), (1, 0), (0, 1)))
-            wanted = sliding(padded, values[1], self.kernel("forward"), (0, 0))
-            np.testing.assert_allclose(np.asarray(found), wanted, atol=1e-12)
+            expected = sliding(padded, values[1], self.kernel("forward"), (0, 0))
+            np.testing.assert_allclose(np.asarray(result), expected, atol=1e-12)
 
 
 class TestAlgorithms(Case):
@@ -169,14 +169,14 @@ class TestAlgorithms(Case):
                     self.assertEqual(self.run_named(task, name)[0], number)  # type: ignore[arg-type]  # a literal
 
     def test_chosen_once_or_for_each_shape(self) -> None:
-        for name, wanted in (("guess_once", 1), ("guess_on_shape_change", 2)):
+        for name, expected in (("guess_once", 1), ("guess_on_shape_change", 2)):
             fake.fake_reset()
             context = GpuContext(driver.open(0), "cuda0")
-            kernel = DnnConvolutionKernel(self.kernel("forward"), name, ChosenOnce() if wanted == 1 else None)
+            kernel = DnnConvolutionKernel(self.kernel("forward"), name, ChosenOnce() if expected == 1 else None)
             for size in (5, 6, 5, 6):
                 run_kernel(kernel, context, self.values("forward", size=size))
                 self.assertEqual(self.last()[0], 5)
-            self.assertEqual(calls("cudnnGetConvolutionForwardAlgorithm_v7"), wanted)
+            self.assertEqual(calls("cudnnGetConvolutionForwardAlgorithm_v7"), expected)
 
     def test_algorithms_that_do_not_work_are_replaced(self) -> None:
         self.assertEqual(self.run_named("forward", "fft")[0], 4)
@@ -185,9 +185,9 @@ class TestAlgorithms(Case):
         self.assertEqual(self.last()[0], 0)
 
     def test_precision(self) -> None:
-        for tf32, wanted in ((False, 3), (True, 0)):
+        for tf32, expected in ((False, 3), (True, 0)):
             with config.change_flags(gpuarray__tf32=tf32):
-                self.assertEqual(self.run_named("forward", "none", "float32"), (0, 0, 0, wanted))
+                self.assertEqual(self.run_named("forward", "none", "float32"), (0, 0, 0, expected))
                 self.assertEqual(self.run_named("forward", "none", "float64"), (0, 0, 1, 3))
                 self.assertEqual(self.run_named("forward", "none", "float16"), (0, 0, 0, 1))
 
@@ -216,8 +216,10 @@ class TestFailures(Case):
             ("cudnnConvolutionForward", "a convolution by cuDNN"),
         ):
             with self.subTest(call):
-                told = self.refused(call, lambda: self.run_named("forward", "guess_on_shape_change"))
-                self.assertIn(f"{text} failed: CUDNN_STATUS_OF_THE_TEST (5000)" if text != "describing" else text, told)
+                message = self.refused(call, lambda: self.run_named("forward", "guess_on_shape_change"))
+                self.assertIn(
+                    f"{text} failed: CUDNN_STATUS_OF_THE_TEST (5000)" if text != "describing" else text, message
+                )
                 self.context = GpuContext(driver.open(0), "cuda0")
 
     def test_a_library_that_does_not_start_leaves_convolutions_to_kernels(self) -> None:
@@ -276,13 +278,13 @@ class TestFailures(Case):
             buffers[1].write(0, w)
             for _ in range(4):
                 chain.run(buffers)
-            found = np.zeros((6, *lengths[2]))
-            buffers[2].read(0, found)
-            wanted = [sliding(one, w, task, (0, 0)) for one in x]
+            result = np.zeros((6, *lengths[2]))
+            buffers[2].read(0, result)
+            expected = [sliding(one, w, task, (0, 0)) for one in x]
             if count == 6:
-                np.testing.assert_allclose(found, wanted)
+                np.testing.assert_allclose(result, expected)
             else:
-                np.testing.assert_allclose(found[0], wanted[1])
+                np.testing.assert_allclose(result[0], expected[1])
             short = [buffers[0], buffers[1], self.context.allocate(top - 1)]
             with self.assertRaisesRegex(ValueError, "too small"):
                 chain.run(short)
@@ -300,9 +302,9 @@ class TestFailures(Case):
         buffers = [values[what].buffer if kind == INPUT else self.context.allocate(what) for kind, what in sources]
         for _ in range(4):
             launches.run(buffers)
-        found = np.zeros(outputs[0][3])
-        buffers[outputs[0][0]].read(outputs[0][5], found)
-        np.testing.assert_allclose(found, [sliding(one, w, kernel.convolution, (0, 0)) for one in x])
+        result = np.zeros(outputs[0][3])
+        buffers[outputs[0][0]].read(outputs[0][5], result)
+        np.testing.assert_allclose(result, [sliding(one, w, kernel.convolution, (0, 0)) for one in x])
         self.assertEqual(1, calls("cuGraphInstantiateWithFlags"))
 
 

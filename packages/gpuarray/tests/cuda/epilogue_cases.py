@@ -96,15 +96,15 @@ def epilogue(op: ScalarOp, count: int = 2, dtype: str = "float32", **more: Any) 
 
 class TestForms(unittest.TestCase):
     def test_with_a_row(self) -> None:
-        for name, (result, wanted) in FORMS.items():
+        for name, (result, expected) in FORMS.items():
             with self.subTest(name):
-                found = epilogue_of(epilogue(Composite([X, B], [result])))
-                self.assertEqual(None if found is None else found.number, wanted)
+                outcome = epilogue_of(epilogue(Composite([X, B], [result])))
+                self.assertEqual(None if outcome is None else outcome.number, expected)
 
     def test_without_a_row(self) -> None:
-        for result, wanted in ((relu(X), 2), (gelu(X), 32), (maximum(X, ZERO), 2), (tanh(X), None), (X, None)):
-            found = epilogue_of(epilogue(Composite([X], [result]), 1))
-            self.assertEqual(None if found is None else found.number, wanted)
+        for result, expected in ((relu(X), 2), (gelu(X), 32), (maximum(X, ZERO), 2), (tanh(X), None), (X, None)):
+            outcome = epilogue_of(epilogue(Composite([X], [result]), 1))
+            self.assertEqual(None if outcome is None else outcome.number, expected)
 
     def test_other_operands(self) -> None:
         op = Composite([X, B], [S])
@@ -137,8 +137,8 @@ class TestEpilogues(Case):
         return [self.rng.normal(size=shape).astype("float32") for shape in shapes]
 
     def run_region(self, region: Region, values: Sequence[Any]) -> Any:
-        given = [asarray(v, context=self.device) for v in values]
-        return np.asarray(region(given)[0])
+        operands = [asarray(v, context=self.device) for v in values]
+        return np.asarray(region(operands)[0])
 
     def test_values_and_captured_lists(self) -> None:
         m, k, n = self.sizes
@@ -147,14 +147,14 @@ class TestEpilogues(Case):
             b, row = self.values((k, n), (1, n))
             for _ in range(2):
                 (a,) = self.values((m, k))
-                found = self.run_region(region, [a, b, row])
+                outcome = self.run_region(region, [a, b, row])
                 total = a.astype("float64") @ b + row
-                wanted = {
+                expected = {
                     4: total,
                     6: np.maximum(total, 0),
                     36: 0.5 * total * (1 + np.tanh(np.sqrt(2 / np.pi) * (total + 0.044715 * total**3))),
                 }[number]
-                np.testing.assert_allclose(found, wanted, atol=1e-4)
+                np.testing.assert_allclose(outcome, expected, atol=1e-4)
                 self.assertEqual(fake.fake_epilogue(), number)
         # One more is that which shows what becomes of NaN.
         self.assertEqual((calls("cublasLtMatmul"), calls("cublasLtMatmulAlgoGetHeuristic")), (7, 4))
@@ -166,20 +166,20 @@ class TestEpilogues(Case):
         context = self.device
         for turned_a, turned_b in ((True, False), (False, True), (True, True)):
             a, b = self.values((m, k), (k, n))
-            given = [
+            operands = [
                 asarray(np.ascontiguousarray(v.T), context=context).T if turned else asarray(v, context=context)
                 for v, turned in ((a, turned_a), (b, turned_b))
             ]
-            np.testing.assert_allclose(np.asarray(region(given)[0]), np.maximum(a @ b, 0), atol=1e-4)
+            np.testing.assert_allclose(np.asarray(region(operands)[0]), np.maximum(a @ b, 0), atol=1e-4)
         self.assertEqual((fake.fake_epilogue(), calls("cublasLtMatmul")), (2, 4))
 
     def test_tf32_is_used_where_it_is_asked_for(self) -> None:
         m, k, n = self.sizes
         values = self.values((m, k), (k, n), (1, n))
-        for flag, wanted in ((False, 68), (True, 77)):
+        for flag, expected in ((False, 68), (True, 77)):
             with config.change_flags(gpuarray__tf32=flag):
                 self.run_region(self.region(relu(S), X, B), values)
-            self.assertEqual(fake.fake_lt_compute(), wanted)
+            self.assertEqual(fake.fake_lt_compute(), expected)
 
     def test_what_the_library_does_not_do_is_two_steps(self) -> None:
         m, k, n = self.sizes
@@ -209,11 +209,11 @@ class TestEpilogues(Case):
             self.addCleanup(fake.fake_keeps_nan, 1)
             context = driver.open(0)
             for result in (kept, dropped, maximum(S, ZERO), switch(lt(S, ZERO), ZERO, S)):
-                found = epilogue_of(epilogue(Composite([X, B], [result])))
-                assert found is not None, "it is an epilogue"
-                self.assertEqual(found.nan, 2 if result is dropped else 1)
+                outcome = epilogue_of(epilogue(Composite([X, B], [result])))
+                assert outcome is not None, "it is an epilogue"
+                self.assertEqual(outcome.nan, 2 if result is dropped else 1)
                 for dtype in ("float32", "float64"):
-                    numbers = (0, 0, 8, 8, 8, 8, 8, 8, found.number, 0, ONE, 0, found.nan)
+                    numbers = (0, 0, 8, 8, 8, 8, 8, 8, outcome.number, 0, ONE, 0, outcome.nan)
                     size = context.workspace("epilogue", dtype, numbers)
                     self.assertEqual(size, 256 if keeps == (result is not dropped) else None)
 
@@ -263,8 +263,8 @@ class TestEpilogues(Case):
         result = (wrapped, 4 * (begin + 60), 24)
         self.context.call("epilogue", "float32", numbers, places[0], places[1], result, places[2], (work, 0, size))
         self.context.synchronize()
-        found = memory[begin + 60 : begin + 66].reshape(2, 3)
-        np.testing.assert_allclose(found, a @ b + row, atol=1e-5)
+        outcome = memory[begin + 60 : begin + 66].reshape(2, 3)
+        np.testing.assert_allclose(outcome, a @ b + row, atol=1e-5)
         self.assertEqual(calls("cublasLtMatmulAlgoGetHeuristic"), 2)
 
 
@@ -274,13 +274,13 @@ C, K = number(0.7978845608), number(0.044715)
 def gelu_parts(x: Any) -> list[Any]:
     """Return the argument, half of it, tanh, 1 and that, and GELU: what a graph keeps for the gradient."""
     half, t = mul(number(0.5), x), tanh(mul(C, add(x, mul(K, mul(sqr(x), x)))))
-    rest = add(number(1), t)
-    return [x, half, t, rest, mul(half, rest)]
+    others = add(number(1), t)
+    return [x, half, t, others, mul(half, others)]
 
 
-def gelu_slope(g: Any, x: Any, half: Any, t: Any, rest: Any, cubic: float = 0.134145) -> Any:
+def gelu_slope(g: Any, x: Any, half: Any, t: Any, others: Any, cubic: float = 0.134145) -> Any:
     inner = mul(g, half, sub(number(1), sqr(t)), C)
-    return add(inner, mul(number(cubic), inner, sqr(x)), mul(g, rest, number(0.5)))
+    return add(inner, mul(number(cubic), inner, sqr(x)), mul(g, others, number(0.5)))
 
 
 class TestGeluGradients(Case):
@@ -296,8 +296,8 @@ class TestGeluGradients(Case):
         """Return steps over x (0), a row (1), g (2) and weights (3); the slope is 20, and 10 is what GELU is of."""
         forward = Composite([X, B], gelu_parts(S))
         names = [FLOAT(name) for name in ("g", "half", "t", "x", "rest")]
-        g, half, t, x, rest = names
-        backward = Composite(names, [gelu_slope(g, x, half, t, rest, cubic)])
+        g, half, t, x, others = names
+        backward = Composite(names, [gelu_slope(g, x, half, t, others, cubic)])
         both = ((False, False), (True, False))
         return [
             Step(ElementwiseKernel(forward, ("float32",) * 2, ("float32",) * 5, both, 2), (0, 1), (10, 11, 12, 13, 14)),
@@ -317,8 +317,8 @@ class TestGeluGradients(Case):
         self.assertIsNone(gelu_argument(after, 15, after))
 
     def test_fusion(self) -> None:
-        found = fuse(list(enumerate(self.steps())), {14, 20})
-        self.assertEqual([step.task.argument for _, step in found if isinstance(step.task, EpilogueFusion)], [10])
+        result = fuse(list(enumerate(self.steps())), {14, 20})
+        self.assertEqual([step.task.argument for _, step in result if isinstance(step.task, EpilogueFusion)], [10])
 
     def test_values(self) -> None:
         m, k, n = self.sizes
@@ -332,9 +332,9 @@ class TestGeluGradients(Case):
             g, w = (self.rng.normal(size=s).astype("float32") for s in ((m, k), (k, columns)))
             x = self.rng.normal(size=(m, columns)).astype("float32")
             recorder: Any = AtOnce(self.device)
-            given = [recorder.operand(asarray(v, context=self.device)) for v in (g, w, x)]
-            known = {2: given[0], 3: given[1], **dict.fromkeys((10, 11, 12, 13), given[2])}
-            results = fused.record(recorder, known)
+            operands = [recorder.operand(asarray(v, context=self.device)) for v in (g, w, x)]
+            reference = {2: operands[0], 3: operands[1], **dict.fromkeys((10, 11, 12, 13), operands[2])}
+            results = fused.record(recorder, reference)
             self.assertEqual((results is not None, calls("cublasLtMatmul")), (done, int(done)))
             if results is not None:
                 t = np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))
@@ -363,12 +363,12 @@ class TestBiasGradients(Case):
         """Return steps over x (0), d (1) and maybe z (2) and its factors (3, 4); results are 10 and 11."""
         sums = ReductionKernel(identity, (dtype,), (), (Reduction(add, dtype, dtype, 0),), ((False, False),), 2, (0,))
         factors = (6, 0) if first else (5, 1)
-        given = (2, 3, *factors, 4) if added else factors
+        operands = (2, 3, *factors, 4) if added else factors
         return [
             Step(TransposeKernel((1, 0), ()), (0,), (5,)),
             Step(TransposeKernel((1, 0), ()), (1,), (6,)),
             Step(sums, (1,), (11,)),
-            Step(MatrixProductKernel("gemm", dtype), given, (10,)),
+            Step(MatrixProductKernel("gemm", dtype), operands, (10,)),
         ]
 
     def region(self, dtype: str = "float32", *, added: bool = False, first: bool = False) -> Region:
@@ -387,15 +387,15 @@ class TestBiasGradients(Case):
                     region = self.region(dtype, added=added, first=first)
                     for _ in range(4):
                         x, d = (self.rng.normal(size=(k, c)).astype(dtype) for c in (m, n))
-                        wanted = d.T @ x if first else x.T @ d
-                        z = self.rng.normal(size=wanted.shape).astype(dtype)
-                        given = [asarray(v, context=self.device) for v in ([x, d, z] if added else [x, d])]
-                        found = [np.asarray(v) for v in region(given)]
-                        wanted = 2 * z - wanted / 2 if added else wanted
-                        np.testing.assert_allclose(found[0], wanted, atol=tolerance)
-                        np.testing.assert_allclose(found[1], d.sum(0), atol=tolerance)
+                        expected = d.T @ x if first else x.T @ d
+                        z = self.rng.normal(size=expected.shape).astype(dtype)
+                        operands = [asarray(v, context=self.device) for v in ([x, d, z] if added else [x, d])]
+                        results = [np.asarray(v) for v in region(operands)]
+                        expected = 2 * z - expected / 2 if added else expected
+                        np.testing.assert_allclose(results[0], expected, atol=tolerance)
+                        np.testing.assert_allclose(results[1], d.sum(0), atol=tolerance)
                         if added:
-                            np.testing.assert_array_equal(np.asarray(given[2]), z, "it belongs to somebody else")
+                            np.testing.assert_array_equal(np.asarray(operands[2]), z, "it belongs to somebody else")
                     self.assertEqual(fake.fake_epilogue(), number)
                     self.assertEqual(calls("cuLaunchKernel"), 0)
 
@@ -410,8 +410,8 @@ class TestGroups(unittest.TestCase):
     """Which products and sums are put together."""
 
     def fused(self, steps: Sequence[Step], outputs: Sequence[int]) -> int:
-        found = fuse(list(enumerate(steps)), set(outputs))
-        return sum(isinstance(step.task, BiasGradientFusion) for _, step in found)
+        result = fuse(list(enumerate(steps)), set(outputs))
+        return sum(isinstance(step.task, BiasGradientFusion) for _, step in result)
 
     def product(self, a: int, b: int, to: int) -> Step:
         return Step(MatrixProductKernel("gemm", "float32"), (a, b), (to,))

@@ -94,17 +94,17 @@ class TestLanes(cuda_cases.Case):
         for _ in range(40):
             steps, order = random_list(rng, 5, rng.randrange(3, 20))
             values = [np.frombuffer(rng.randbytes(64), np.uint8) for _ in range(5)]
-            found = []
-            for given in ((), order):
-                replay = LaunchList(self.context, steps, 5, given)
+            results = []
+            for operands in ((), order):
+                replay = LaunchList(self.context, steps, 5, operands)
                 buffers = [self.buffer(value) for value in values]
                 for _ in range(3):
                     for buffer, value in zip(buffers, values, strict=True):
                         buffer.write(0, value)
                     replay.run(buffers)
-                found.append([self.values(buffer, "uint8") for buffer in buffers])
+                results.append([self.values(buffer, "uint8") for buffer in buffers])
                 beside += fake.fake_pairs()
-            self.assertEqual(*found)
+            self.assertEqual(*results)
         fake.fake_late_first(0)
         self.assertGreater(beside, 100)
 
@@ -158,9 +158,9 @@ class TestLanes(cuda_cases.Case):
         with patch("theano_gpuarray.region.scheduling._joining._LARGE", 0):
             for _ in range(5):
                 value = (rng.normal(size=(24, 24)) / 5).astype("float32")
-                for found in region([value]):
+                for item in region([value]):
                     value = np.tanh(value @ value)
-                    np.testing.assert_allclose(found, value.sum(axis=0), rtol=1e-4, atol=1e-5)
+                    np.testing.assert_allclose(item, value.sum(axis=0), rtol=1e-4, atol=1e-5)
         self.assertIn(1, region.recordings[0].schedule.lanes)
         self.assertGreater(calls().count("cuGraphLaunch"), 0)
 

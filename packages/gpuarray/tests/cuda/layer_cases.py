@@ -32,9 +32,9 @@ def windows(x: NDArray[Any], layout: Sequence[Sequence[int]], fill: float) -> tu
     sizes, steps, pads = layout
     x = np.pad(x, [(0, 0), (0, 0), *((p, p) for p in pads)], constant_values=fill)
     axes = tuple(range(2, x.ndim))
-    found = np.lib.stride_tricks.sliding_window_view(x, sizes, axis=axes)
-    found = found[(slice(None), slice(None), *(slice(None, None, s) for s in steps))]
-    return found.reshape(*found.shape[: x.ndim], -1), found.shape
+    result = np.lib.stride_tricks.sliding_window_view(x, sizes, axis=axes)
+    result = result[(slice(None), slice(None), *(slice(None, None, s) for s in steps))]
+    return result.reshape(*result.shape[: x.ndim], -1), result.shape
 
 
 def pooled(x: NDArray[Any], mode: str, layout: Sequence[Sequence[int]]) -> NDArray[Any]:
@@ -65,21 +65,21 @@ class TestPooling(Case):
                 for dtype in ("float32", "float64"):
                     x = self.rng.normal(size=(2, 3, 6, 5, 4)[: 2 + len(layout[0])]).astype(dtype)
                     with self.subTest(layout=layout, mode=mode, dtype=dtype):
-                        found = self.pool(x, mode, layout)
-                        np.testing.assert_allclose(found, pooled(x, mode, layout), rtol=1e-5, atol=1e-6)
-                        self.assertEqual((fake.fake_layer()[0], found.dtype), (number, dtype))
+                        result = self.pool(x, mode, layout)
+                        np.testing.assert_allclose(result, pooled(x, mode, layout), rtol=1e-5, atol=1e-6)
+                        self.assertEqual((fake.fake_layer()[0], result.dtype), (number, dtype))
 
     def test_gradients_of_means(self) -> None:
         for layout in LAYOUTS:
             for mode in ("average_inc_pad", "average_exc_pad"):
                 x = self.rng.normal(size=(2, 3, 6, 5, 4)[: 2 + len(layout[0])])
-                wanted = pooled(x, mode, layout)
-                top = self.rng.normal(size=wanted.shape)
+                expected = pooled(x, mode, layout)
+                top = self.rng.normal(size=expected.shape)
                 kernel = self.kernel("average_pool_grad", mode, layout)
                 values = [top, np.asarray(x.shape[2:]), *map(np.asarray, layout)]
-                found = np.asarray(run_kernel(kernel, self.context, values)[0])
+                result = np.asarray(run_kernel(kernel, self.context, values)[0])
                 # A linear map, and its transpose.
-                self.assertAlmostEqual((found * x).sum(), (wanted * top).sum())
+                self.assertAlmostEqual((result * x).sum(), (expected * top).sum())
         self.assertEqual(calls("cudnnPoolingBackward"), 6)
 
     def test_largest_elements_that_are_always_the_same(self) -> None:
@@ -109,8 +109,8 @@ class TestPooling(Case):
         ):
             with self.subTest(kernel):
                 values = [*arrays, *map(np.asarray, pads)]
-                found, wanted = (run_kernel(k, self.context, values)[0] for k in (kernel, kernel.pooling))
-                np.testing.assert_array_equal(np.asarray(found), np.asarray(wanted))
+                result, expected = (run_kernel(k, self.context, values)[0] for k in (kernel, kernel.pooling))
+                np.testing.assert_array_equal(np.asarray(result), np.asarray(expected))
         self.assertEqual(calls("cudnnPoolingForward") + calls("cudnnPoolingBackward"), 0)
         # Nothing is computed of no elements.
         self.assertEqual(self.pool(x[:0], "max", layout).shape, (0, 2, 3, 1))
@@ -122,8 +122,8 @@ class TestPooling(Case):
         region = Region(self.context, [step], [0], [4], constants)
         for _ in range(5):
             x = self.rng.normal(size=(2, 1, 6, 5))
-            found = np.asarray(region([asarray(x, context=self.context)])[0])
-            np.testing.assert_allclose(found, pooled(x, "average_exc_pad", layout))
+            result = np.asarray(region([asarray(x, context=self.context)])[0])
+            np.testing.assert_allclose(result, pooled(x, "average_exc_pad", layout))
 
     def test_failures(self) -> None:
         for call, text in (
@@ -161,8 +161,8 @@ class TestPooling(Case):
 
 
 def softmax(x: NDArray[Any], axes: tuple[int, ...]) -> NDArray[Any]:
-    found = np.exp(x - x.max(axes, keepdims=True))
-    return found / found.sum(axes, keepdims=True)  # type: ignore[no-any-return]
+    result = np.exp(x - x.max(axes, keepdims=True))
+    return result / result.sum(axes, keepdims=True)  # type: ignore[no-any-return]
 
 
 class TestSoftmax(Case):
@@ -175,22 +175,22 @@ class TestSoftmax(Case):
         for algorithm in range(3):
             for mode, axes in enumerate(((1, 2, 3), (1,))):
                 p = softmax(x, axes)
-                wanted, by = (np.log(p) if algorithm == 2 else p), p * (dy - (dy * p).sum(axes, keepdims=True))
+                expected, by = (np.log(p) if algorithm == 2 else p), p * (dy - (dy * p).sum(axes, keepdims=True))
                 if algorithm == 2:
                     by = dy - p * dy.sum(axes, keepdims=True)
                 with self.subTest(algorithm=algorithm, mode=mode):
-                    found = self.run_layer("softmax", (algorithm, mode), x)
-                    np.testing.assert_allclose(found, wanted)
+                    result = self.run_layer("softmax", (algorithm, mode), x)
+                    np.testing.assert_allclose(result, expected)
                     self.assertEqual(fake.fake_layer()[1:3], [algorithm, mode])
-                    np.testing.assert_allclose(self.run_layer("softmax_grad", (algorithm, mode), dy, wanted), by)
+                    np.testing.assert_allclose(self.run_layer("softmax_grad", (algorithm, mode), dy, expected), by)
 
     def test_other_layouts(self) -> None:
         x = self.rng.normal(size=(5, 4, 3, 2)).astype("float32")
-        given = asarray(x, context=self.context).transpose(3, 1, 2, 0)
+        operand = asarray(x, context=self.context).transpose(3, 1, 2, 0)
         kernel = DnnKernel("softmax", "float32", (1, 1), (), left)
         # It is copied first, by a kernel.
-        found = np.asarray(run_kernel(kernel, self.context, [given])[0])
-        np.testing.assert_allclose(found, softmax(x.transpose(3, 1, 2, 0), (1,)), rtol=1e-5)
+        result = np.asarray(run_kernel(kernel, self.context, [operand])[0])
+        np.testing.assert_allclose(result, softmax(x.transpose(3, 1, 2, 0), (1,)), rtol=1e-5)
 
     def test_what_is_left_to_kernels(self) -> None:
         x = self.rng.normal(size=(2, 3, 4, 5))
@@ -218,10 +218,10 @@ class TestSoftmax(Case):
             ("cudnnSoftmaxForward", "softmax by cuDNN"),
         ):
             with self.subTest(call):
-                told = self.refused(call, lambda: self.run_layer("softmax", (0, 0), x))
-                self.assertIn(f"{text} failed: CUDNN_STATUS_OF_THE_TEST (5000)", told)
-        told = self.refused("cudnnSoftmaxBackward", lambda: self.run_layer("softmax_grad", (0, 0), x, x))
-        self.assertIn("softmax by cuDNN failed", told)
+                message = self.refused(call, lambda: self.run_layer("softmax", (0, 0), x))
+                self.assertIn(f"{text} failed: CUDNN_STATUS_OF_THE_TEST (5000)", message)
+        message = self.refused("cudnnSoftmaxBackward", lambda: self.run_layer("softmax_grad", (0, 0), x, x))
+        self.assertIn("softmax by cuDNN failed", message)
 
     def test_wrong_calls(self) -> None:
         memory, native = self.context.allocate(64), self.context.native

@@ -49,39 +49,39 @@ class TestEquations(MatrixCase):
             for lower in (True, False):
                 x = self.definite(2, 270, 270, dtype=dtype)
                 fake.fake_reset()
-                found = self.run_form(CholeskyKernel(dtype, lower, False), [x])
-                wanted = np.linalg.cholesky(x)
-                np.testing.assert_allclose(found, wanted if lower else np.swapaxes(wanted, 1, 2), atol=1e-3)
+                result = self.run_form(CholeskyKernel(dtype, lower, False), [x])
+                expected = np.linalg.cholesky(x)
+                np.testing.assert_allclose(result, expected if lower else np.swapaxes(expected, 1, 2), atol=1e-3)
                 self.assertEqual(calls(name), 4)
 
     def test_what_is_not_definite(self) -> None:
         x = self.definite(2, 70, 70)
         x[1, 60, 60] = -1
-        for given in (x, x[1]):
+        for operands in (x, x[1]):
             with self.assertRaisesRegex(np.linalg.LinAlgError, "cholesky: Matrix is not positive definite"):
-                self.run_form(CholeskyKernel("float64", True, False), [given])
+                self.run_form(CholeskyKernel("float64", True, False), [operands])
         with self.assertRaisesRegex(np.linalg.LinAlgError, "cholesky: Matrix is not positive definite"):
             self.run_form(CholeskyKernel("float64", True, False), [x])
-        found = self.run_form(CholeskyKernel("float64", True, True), [x])
-        np.testing.assert_allclose(found[0], np.linalg.cholesky(x[0]))
-        self.assertTrue(np.isnan(found[1]).all())
+        result = self.run_form(CholeskyKernel("float64", True, True), [x])
+        np.testing.assert_allclose(result[0], np.linalg.cholesky(x[0]))
+        self.assertTrue(np.isnan(result[1]).all())
 
     def test_equations(self) -> None:
         for dtype, letter, tolerance in (("float32", "S", 1e-2), ("float64", "D", 1e-9)):
             x = (self.rng.normal(size=(70, 70)) + 5 * np.eye(70)).astype(dtype)
             for b in (self.rng.normal(size=70), self.rng.normal(size=(70, 3))):
                 fake.fake_reset()
-                found = self.run_form(SolveKernel(dtype, "general", False), [x, b.astype(dtype)])
-                np.testing.assert_allclose(found, np.linalg.solve(x, b), atol=tolerance)
+                result = self.run_form(SolveKernel(dtype, "general", False), [x, b.astype(dtype)])
+                np.testing.assert_allclose(result, np.linalg.solve(x, b), atol=tolerance)
                 self.assertEqual([calls(f"cusolverDn{letter}{name}") for name in ("getrf", "getrs")], [2, 2])
 
     def test_symmetric_matrices_stacks_and_inverses(self) -> None:
         x = self.definite(3, 260, 260) - 300 * np.eye(260)
         b = self.rng.normal(size=(3, 260, 2))
-        found = self.run_form(SolveKernel("float64", "symmetric", False), [np.triu(x), b])
-        np.testing.assert_allclose(found, np.linalg.solve(x, b), atol=1e-9)
-        found = self.run_form(InverseKernel("float64"), [x])
-        np.testing.assert_allclose(found, np.linalg.inv(x), atol=1e-9)
+        result = self.run_form(SolveKernel("float64", "symmetric", False), [np.triu(x), b])
+        np.testing.assert_allclose(result, np.linalg.solve(x, b), atol=1e-9)
+        result = self.run_form(InverseKernel("float64"), [x])
+        np.testing.assert_allclose(result, np.linalg.inv(x), atol=1e-9)
         self.assertEqual(calls("cusolverDnDgetrf"), 12)
 
     def test_singular(self) -> None:
@@ -110,9 +110,9 @@ class TestEquations(MatrixCase):
             with self.subTest(name):
                 self.context = driver.open(0)
                 fake.fake_fail(name.encode(), 5, 0)
-                found = Bridge(self.context).run(kernel, [x])[0]
-                wanted = np.linalg.inv(x) if isinstance(kernel, InverseKernel) else np.linalg.cholesky(x)
-                np.testing.assert_allclose(found, wanted, atol=1e-9)
+                result = Bridge(self.context).run(kernel, [x])[0]
+                expected = np.linalg.inv(x) if isinstance(kernel, InverseKernel) else np.linalg.cholesky(x)
+                np.testing.assert_allclose(result, expected, atol=1e-9)
         for name, kernel, text in (
             ("cusolverDnSetStream", InverseKernel("float64"), "getrf of cuSOLVER failed with status 5"),
             ("cusolverDnDgetrf", InverseKernel("float64"), "getrf of cuSOLVER failed with status 5"),
@@ -128,12 +128,12 @@ class TestEquations(MatrixCase):
             x, b = self.definite(3, 40, 40, dtype=dtype), self.rng.normal(size=(3, 40, 2)).astype(dtype)
             fake.fake_reset()
             tolerance = TOLERANCES[dtype]
-            found = self.run_form(CholeskyKernel(dtype, True, False), [x])
-            np.testing.assert_allclose(found, np.linalg.cholesky(x), rtol=tolerance, atol=tolerance)
-            found = self.run_form(SolveKernel(dtype, "general", False), [x, b])
-            np.testing.assert_allclose(found, np.linalg.solve(x, b), rtol=tolerance, atol=tolerance)
-            (found,) = self.results(DeterminantKernel(dtype, False), [x / 40])
-            np.testing.assert_allclose(found, np.linalg.det(x / 40), rtol=10 * tolerance)
+            result = self.run_form(CholeskyKernel(dtype, True, False), [x])
+            np.testing.assert_allclose(result, np.linalg.cholesky(x), rtol=tolerance, atol=tolerance)
+            result = self.run_form(SolveKernel(dtype, "general", False), [x, b])
+            np.testing.assert_allclose(result, np.linalg.solve(x, b), rtol=tolerance, atol=tolerance)
+            (result,) = self.results(DeterminantKernel(dtype, False), [x / 40])
+            np.testing.assert_allclose(result, np.linalg.det(x / 40), rtol=10 * tolerance)
             names = f"cusolverDn{letter}potrfBatched", f"cublas{letter}getrfBatched", f"cublas{letter}getrsBatched"
             self.assertEqual([calls(name) for name in names], [2, 4, 2])
 
@@ -173,8 +173,8 @@ class TestTriangles(MatrixCase):
                 x, b = self.definite(*shape, dtype=dtype), self.rng.normal(size=(*shape[:-1], 5)).astype(dtype)
                 for structure, part in self.structures:
                     fake.fake_reset()
-                    found = self.run_form(SolveKernel(dtype, structure, False), [x, b])
-                    np.testing.assert_allclose(found, np.linalg.solve(part(x), b), atol=TOLERANCES[dtype])
+                    result = self.run_form(SolveKernel(dtype, structure, False), [x, b])
+                    np.testing.assert_allclose(result, np.linalg.solve(part(x), b), atol=TOLERANCES[dtype])
                     self.assertEqual(calls(f"cublas{letter}{name}"), 2)
 
     def test_each_layout(self) -> None:
@@ -184,9 +184,9 @@ class TestTriangles(MatrixCase):
                 for b in (self.rng.normal(size=64), self.rng.normal(size=(64, 3))):
                     bridge = Bridge(self.context)
                     kernel = SolveKernel("float64", structure, False)
-                    given = [bridge.placed(np.asarray(x, order=order)), bridge.placed(b)]
-                    (found,) = bridge.results(kernel, given)
-                    np.testing.assert_allclose(found, np.linalg.solve(part(x), b), atol=1e-12)
+                    operands = [bridge.placed(np.asarray(x, order=order)), bridge.placed(b)]
+                    (result,) = bridge.results(kernel, operands)
+                    np.testing.assert_allclose(result, np.linalg.solve(part(x), b), atol=1e-12)
         self.assertEqual(calls("cublasDtrsm_v2"), 8)
 
     def test_zeros_on_the_diagonal(self) -> None:
@@ -201,11 +201,11 @@ class TestTriangles(MatrixCase):
             x, g = self.definite(*shape), self.rng.normal(size=shape)
             factor = np.linalg.cholesky(x)
             for lower in (True, False):
-                kernel, given = CholeskyGradKernel("float64", lower), [x, factor, g]
-                given = given if lower else [np.swapaxes(v, -1, -2) for v in given]
-                found = self.run_form(kernel, given)
-                wanted = self.without_libraries(kernel, given)
-                np.testing.assert_allclose(found, wanted, atol=1e-10)
+                kernel, operands = CholeskyGradKernel("float64", lower), [x, factor, g]
+                operands = operands if lower else [np.swapaxes(v, -1, -2) for v in operands]
+                result = self.run_form(kernel, operands)
+                expected = self.without_libraries(kernel, operands)
+                np.testing.assert_allclose(result, expected, atol=1e-10)
         self.assertEqual((calls("cublasDtrsm_v2"), calls("cublasDtrsmBatched")), (8, 8))
 
     def without_libraries(self, kernel: Kernel, values: Sequence[Any]) -> Any:
@@ -221,8 +221,8 @@ class TestTriangles(MatrixCase):
                 Bridge(self.context).run(kernel, [x, x])
         self.context = driver.open(0)
         fake.fake_fail(b"cublasCreate_v2", 1, 0)
-        found = Bridge(self.context).run(kernel, [x, x])[0]
-        np.testing.assert_allclose(found, np.linalg.solve(np.tril(x), x), atol=1e-12)
+        result = Bridge(self.context).run(kernel, [x, x])[0]
+        np.testing.assert_allclose(result, np.linalg.solve(np.tril(x), x), atol=1e-12)
 
 
 @needs_opencl
@@ -231,12 +231,12 @@ class TestDeterminants(MatrixCase):
         for dtype, tolerance in TOLERANCES.items():
             for shape in ((70, 70), (2, 300, 300), (40, 40), (2, 3, 5, 5), (3, 20, 20)):
                 x = (self.rng.normal(size=shape) * 1.6 / shape[-1] ** 0.5).astype(dtype)
-                wanted = np.linalg.slogdet(x.astype("float64"))
+                expected = np.linalg.slogdet(x.astype("float64"))
                 sign, size = self.results(DeterminantKernel(dtype, True), [x])
-                np.testing.assert_array_equal(sign, wanted[0])
-                np.testing.assert_allclose(size, wanted[1], rtol=20 * tolerance, atol=20 * tolerance)
-                (found,) = self.results(DeterminantKernel(dtype, False), [x])
-                np.testing.assert_allclose(found, np.linalg.det(x.astype("float64")), rtol=50 * tolerance)
+                np.testing.assert_array_equal(sign, expected[0])
+                np.testing.assert_allclose(size, expected[1], rtol=20 * tolerance, atol=20 * tolerance)
+                (result,) = self.results(DeterminantKernel(dtype, False), [x])
+                np.testing.assert_allclose(result, np.linalg.det(x.astype("float64")), rtol=50 * tolerance)
         self.assertEqual((calls("cusolverDnDgetrf"), calls("cusolverDnSgetrf")), (12, 12))
 
 
@@ -251,9 +251,9 @@ class TestOrthogonalFactors(MatrixCase):
                 x = self.rng.normal(size=shape).astype(dtype)
                 for mode in ("reduced", "complete"):
                     q, r = self.results(OrthogonalKernel(dtype, mode), [x])
-                    wanted = np.linalg.qr(x, mode)
-                    for found, like in zip((q, r), wanted, strict=True):
-                        self.assertEqual((found.shape, found.dtype), (like.shape, like.dtype))
+                    expected = np.linalg.qr(x, mode)
+                    for item, like in zip((q, r), expected, strict=True):
+                        self.assertEqual((item.shape, item.dtype), (like.shape, like.dtype))
                     np.testing.assert_allclose(q @ r, x, atol=tolerance)
                     unit = np.broadcast_to(np.eye(q.shape[-1]), (*shape[:-2], *(q.shape[-1],) * 2))
                     np.testing.assert_allclose(np.swapaxes(q, -1, -2) @ q, unit, atol=tolerance)
@@ -266,10 +266,10 @@ class TestOrthogonalFactors(MatrixCase):
             x = self.rng.normal(size=shape)
             if len(shape) > 2:
                 x = x.reshape(-1, *shape[-2:])[0]
-            for found, wanted in zip(
+            for item, expected in zip(
                 self.results(OrthogonalKernel("float64", "raw"), [x]), np.linalg.qr(x, "raw"), strict=True
             ):
-                np.testing.assert_allclose(found, wanted, atol=1e-12)
+                np.testing.assert_allclose(item, expected, atol=1e-12)
 
     def test_each_call_may_fail(self) -> None:
         x = self.rng.normal(size=(4, 3))
@@ -290,11 +290,11 @@ class TestEigenvalues(MatrixCase):
                 x = self.rng.normal(size=shape).astype(dtype)
                 for lower, part in ((True, np.tril), (False, np.triu)):
                     half = part(x, -1 if lower else 1)
-                    whole = part(x) + np.swapaxes(half, -1, -2)
+                    full = part(x) + np.swapaxes(half, -1, -2)
                     values, vectors = self.results(EigenKernel(dtype, lower), [x])
-                    np.testing.assert_allclose(values, np.linalg.eigvalsh(whole), atol=50 * tolerance)
-                    found = vectors * values[..., None, :] @ np.swapaxes(vectors, -1, -2)
-                    np.testing.assert_allclose(found, whole, atol=50 * tolerance)
+                    np.testing.assert_allclose(values, np.linalg.eigvalsh(full), atol=50 * tolerance)
+                    result = vectors * values[..., None, :] @ np.swapaxes(vectors, -1, -2)
+                    np.testing.assert_allclose(result, full, atol=50 * tolerance)
         self.assertEqual((calls("cusolverDnDsyevd"), calls("cusolverDnSsyevd")), (20, 20))
         self.assertEqual((calls("cusolverDnSsyevjBatched"), calls("cusolverDnCreateSyevjInfo")), (8, 1))
 
@@ -323,15 +323,15 @@ class TestSingularValues(MatrixCase):
         for dtype, tolerance in TOLERANCES.items():
             for shape in (*self.shapes, *self.empty):
                 x = self.rng.normal(size=shape).astype(dtype)
-                wanted = np.linalg.svd(x, compute_uv=False)
+                expected = np.linalg.svd(x, compute_uv=False)
                 (alone,) = self.results(SingularValuesKernel(dtype, False, True), [x])
-                np.testing.assert_allclose(alone, wanted, atol=20 * tolerance)
+                np.testing.assert_allclose(alone, expected, atol=20 * tolerance)
                 for full in (True, False):
                     u, s, vt = self.results(SingularValuesKernel(dtype, True, full), [x])
-                    for found, like in zip((u, s, vt), np.linalg.svd(x, full), strict=True):
-                        self.assertEqual((found.shape, found.dtype), (like.shape, like.dtype))
+                    for item, like in zip((u, s, vt), np.linalg.svd(x, full), strict=True):
+                        self.assertEqual((item.shape, item.dtype), (like.shape, like.dtype))
                     k = s.shape[-1]
-                    np.testing.assert_allclose(s, wanted, atol=20 * tolerance)
+                    np.testing.assert_allclose(s, expected, atol=20 * tolerance)
                     np.testing.assert_allclose(u[..., :k] * s[..., None, :] @ vt[..., :k, :], x, atol=20 * tolerance)
                     for v in (np.swapaxes(u, -1, -2), vt):
                         unit = np.broadcast_to(np.eye(v.shape[-2]), (*shape[:-2], *(v.shape[-2],) * 2))
@@ -356,9 +356,9 @@ class TestSingularValues(MatrixCase):
         for _ in range(5):
             buffers[0].write(0, x)
             chain.run(buffers)
-            found = np.zeros(2)
-            buffers[1].read(0, found)
-            np.testing.assert_allclose(found, np.linalg.svd(x, compute_uv=False))
+            result = np.zeros(2)
+            buffers[1].read(0, result)
+            np.testing.assert_allclose(result, np.linalg.svd(x, compute_uv=False))
         self.assertEqual((calls("cuGraphLaunch"), calls("cuStreamBeginCapture_v2")), (0, 0))
 
 

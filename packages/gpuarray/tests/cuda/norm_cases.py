@@ -47,40 +47,40 @@ class TestNormalization(Case):
                 axes, (x, scale, shift, old_mean, old_var) = self.operands(shape, mode, dtype)
                 mean, var = x.mean(axes, keepdims=True), x.var(axes, keepdims=True)
                 inverse, unbiased = 1 / np.sqrt(var + EPSILON), x.var(axes, keepdims=True, ddof=1)
-                wanted = [(x - mean) * inverse * scale + shift, mean, inverse]
+                expected = [(x - mean) * inverse * scale + shift, mean, inverse]
                 with self.subTest(shape=shape, mode=mode, dtype=dtype):
-                    found = self.run_layer("norm_train", mode, (3,), [x, scale, shift, EPSILON])
-                    for mine, theirs in zip(found, wanted, strict=True):
+                    result = self.run_layer("norm_train", mode, (3,), [x, scale, shift, EPSILON])
+                    for mine, theirs in zip(result, expected, strict=True):
                         np.testing.assert_allclose(mine, theirs, rtol=1e-4, atol=1e-5)
                         self.assertEqual((mine.dtype, mine.shape), (dtype, theirs.shape))
-                    wanted += [v * (1 - WEIGHT) + n * WEIGHT for v, n in ((old_mean, mean), (old_var, unbiased))]
+                    expected += [v * (1 - WEIGHT) + n * WEIGHT for v, n in ((old_mean, mean), (old_var, unbiased))]
                     values = [x, scale, shift, EPSILON, WEIGHT, old_mean, old_var]
-                    found = self.run_layer("norm_train", mode, (3, 4), values)
-                    for mine, theirs in zip(found, wanted, strict=True):
+                    result = self.run_layer("norm_train", mode, (3, 4), values)
+                    for mine, theirs in zip(result, expected, strict=True):
                         np.testing.assert_allclose(mine, theirs, rtol=1e-4, atol=1e-5)
                     self.assertEqual(fake.fake_normalization()[:2], [mode, 250])
 
     def test_running_averages_are_not_overwritten(self) -> None:
         _, values = self.operands((4, 3, 2, 5), 1)
-        given = [asarray(v, context=self.context) for v in values]
+        operands = [asarray(v, context=self.context) for v in values]
         kernel = DnnKernel("norm_train", "float64", (1,), (3, 4), left)
-        run_kernel(kernel, self.context, [*given[:3], EPSILON, WEIGHT, *given[3:]])
-        for mine, theirs in zip(given, values, strict=True):
+        run_kernel(kernel, self.context, [*operands[:3], EPSILON, WEIGHT, *operands[3:]])
+        for mine, theirs in zip(operands, values, strict=True):
             np.testing.assert_array_equal(np.asarray(mine), theirs)
 
     def test_given_averages(self) -> None:
         for shape, mode in LAYOUTS:
             _, (x, scale, shift, mean, var) = self.operands(shape, mode)
-            (found,) = self.run_layer("norm_test", mode, (5,), [x, scale, shift, mean, var, EPSILON])
-            np.testing.assert_allclose(found, (x - mean) / np.sqrt(var + EPSILON) * scale + shift)
+            (result,) = self.run_layer("norm_test", mode, (5,), [x, scale, shift, mean, var, EPSILON])
+            np.testing.assert_allclose(result, (x - mean) / np.sqrt(var + EPSILON) * scale + shift)
 
     def test_gradients(self) -> None:
         for shape, mode in LAYOUTS:
             axes, (x, scale, shift, *_) = self.operands(shape, mode)
             dy = self.rng.normal(size=shape)
             _, mean, inverse = self.run_layer("norm_train", mode, (3,), [x, scale, shift, EPSILON])
-            found = self.run_layer("norm_grad", mode, (5,), [x, dy, scale, mean, inverse, EPSILON])
-            for k, (array, by) in enumerate(zip((x, scale, shift), found, strict=True)):
+            result = self.run_layer("norm_grad", mode, (5,), [x, dy, scale, mean, inverse, EPSILON])
+            for k, (array, by) in enumerate(zip((x, scale, shift), result, strict=True)):
                 direction = self.rng.normal(size=array.shape)
                 costs = []
                 for sign in (1, -1):
@@ -98,10 +98,10 @@ class TestNormalization(Case):
         region = Region(self.context, [step], [0, 1, 2], [4], {3: np.asarray(EPSILON)})
         for _ in range(5):
             x = self.rng.normal(size=x.shape)
-            (found,) = region([asarray(v, context=self.context) for v in (x, scale, shift)])
+            (result,) = region([asarray(v, context=self.context) for v in (x, scale, shift)])
             centered = x - x.mean(axes, keepdims=True)
-            wanted = centered / np.sqrt(x.var(axes, keepdims=True) + EPSILON) * scale + shift
-            np.testing.assert_allclose(np.asarray(found), wanted)
+            expected = centered / np.sqrt(x.var(axes, keepdims=True) + EPSILON) * scale + shift
+            np.testing.assert_allclose(np.asarray(result), expected)
 
     def test_what_is_left_to_kernels(self) -> None:
         _, (x, scale, shift, mean, var) = self.operands((4, 3, 2, 5), 1)
@@ -138,14 +138,14 @@ class TestNormalization(Case):
 
     def test_wrong_calls(self) -> None:
         memory, native = self.context.allocate(64), self.context.native
-        whole, part = (memory, 0, 64), (memory, 0, 16)
+        full, part = (memory, 0, 64), (memory, 0, 16)
         good = (1, 2, 4, 2, 0)
-        native.call("norm_train", "float32", good, whole, whole, part, part, part, part)
+        native.call("norm_train", "float32", good, full, full, part, part, part, part)
         for numbers, places, text in (
-            (good, (whole, part, part, part, part, part), "array 1 has 16 bytes, too few"),
-            (good, (whole, whole, part, part, part, (memory, 0, 12)), "array 5 has 12 bytes, too few"),
-            ((*good, 0), (whole, whole, part, part, part, part), "norm_train has 8 arrays, not 6"),
-            ((1, 2, 4, 0, 0), (whole, whole, part, part, part, part), "no norm_train of these lengths"),
+            (good, (full, part, part, part, part, part), "array 1 has 16 bytes, too few"),
+            (good, (full, full, part, part, part, (memory, 0, 12)), "array 5 has 12 bytes, too few"),
+            ((*good, 0), (full, full, part, part, part, part), "norm_train has 8 arrays, not 6"),
+            ((1, 2, 4, 0, 0), (full, full, part, part, part, part), "no norm_train of these lengths"),
         ):
             with self.subTest(text), self.assertRaisesRegex(DeviceError, text):
                 native.call("norm_train", "float32", numbers, *places)

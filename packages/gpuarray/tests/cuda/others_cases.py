@@ -47,8 +47,8 @@ class Bridge(AtOnce):
     def run(self, kernel: Kernel, values: Sequence[Any]) -> list[Any]:
         """Run a kernel on arrays of which every other element is taken, backwards."""
         stays = set(form_of(kernel).host_inputs(kernel, len(values)))
-        given = [np.asarray(v) if i in stays else self.turned(np.asarray(v)) for i, v in enumerate(values)]
-        return self.results(kernel, given)
+        operands = [np.asarray(v) if i in stays else self.turned(np.asarray(v)) for i, v in enumerate(values)]
+        return self.results(kernel, operands)
 
     def results(self, kernel: Kernel, operands: Sequence[Operand]) -> list[Any]:
         """Run a kernel on operands as they are."""
@@ -63,15 +63,15 @@ class Bridge(AtOnce):
 
     def turned(self, value: NDArray[Any]) -> DeviceOperand:
         """Return a copy on the device that has gaps, and negative strides."""
-        whole = np.zeros([2 * n for n in value.shape], value.dtype)
+        full = np.zeros([2 * n for n in value.shape], value.dtype)
         back = tuple(slice(None, None, -2) for _ in value.shape)
-        whole[back] = value
-        return self.operand(upload(self._context, whole, offset=64)[back])
+        full[back] = value
+        return self.operand(upload(self._context, full, offset=64)[back])
 
     def workspace(self, call: LibraryCall) -> int | None:
         """Ask the stand-in."""
-        found: int | None = self.other.workspace(call.name, call.dtype, call.numbers)
-        return found
+        result: int | None = self.other.workspace(call.name, call.dtype, call.numbers)
+        return result
 
     def call(self, call: LibraryCall, operands: Sequence[DeviceOperand]) -> None:
         """Let the stand-in compute, with copies of the memory of the operands, which keep their offsets."""
@@ -83,19 +83,19 @@ class Bridge(AtOnce):
         tables = [x for x in operands if x.dtype == "uint64"]
         for table, matrices in zip(tables, operands[-len(tables) :] if tables else (), strict=True):
             self.translate(table, copies[table.slot][1], matrices, copies[matrices.slot][0])
-        for made, memory in copies.values():
-            made.write(0, memory)
+        for result, memory in copies.values():
+            result.write(0, memory)
         places = [(copies[x.slot][0], x.offset, extent(x)) for x in operands]
         self.other.call(call.name, call.dtype, call.numbers, *places)
-        for slot, (made, memory) in copies.items():
-            made.read(0, memory)
+        for slot, (result, memory) in copies.items():
+            result.read(0, memory)
             self._buffers[slot].write(0, memory)
 
-    def translate(self, table: DeviceOperand, memory: NDArray[Any], matrices: DeviceOperand, made: Buffer) -> None:
+    def translate(self, table: DeviceOperand, memory: NDArray[Any], matrices: DeviceOperand, result: Buffer) -> None:
         """Put addresses of the stand-in in place of those of OpenCL, which have to have the same distances."""
         addresses = memory[table.offset : table.offset + table.nbytes].view(np.uint64)
         np.testing.assert_array_equal(np.diff(addresses), matrices.strides[0])
-        first = made.address + matrices.offset
+        first = result.address + matrices.offset
         addresses[:] = [first + k * matrices.strides[0] for k in range(addresses.size)]
 
 
@@ -110,9 +110,9 @@ class Case(unittest.TestCase):
         self.assertEqual(fake.fake_depth(), 0, "each context that is made current is taken away again")
 
     def run_form(self, kernel: Kernel, values: Sequence[Any]) -> Any:
-        found = [Bridge(self.context, card=card).run(kernel, values)[0] for card in (False, True)]
-        np.testing.assert_array_equal(*found)
-        return found[0]
+        results = [Bridge(self.context, card=card).run(kernel, values)[0] for card in (False, True)]
+        np.testing.assert_array_equal(*results)
+        return results[0]
 
 
 @needs_opencl
@@ -120,15 +120,15 @@ class TestFourier(Case):
     def check(self, shape: tuple[int, ...], dtype: str, forward: str, inverse: str) -> None:
         axes = tuple(range(1, len(shape)))
         x = self.rng.normal(size=shape).astype(dtype)
-        wanted = scipy.fft.rfftn(x.astype("float64"), axes=axes)
-        found = self.run_form(RealFourierKernel(dtype), [x])
+        expected = scipy.fft.rfftn(x.astype("float64"), axes=axes)
+        result = self.run_form(RealFourierKernel(dtype), [x])
         tolerance = 1e-5 if dtype == "float32" else 1e-11
-        np.testing.assert_allclose(found[..., 0] + 1j * found[..., 1], wanted, atol=tolerance)
-        y = self.rng.normal(size=(*wanted.shape, 2)).astype(dtype)
+        np.testing.assert_allclose(result[..., 0] + 1j * result[..., 1], expected, atol=tolerance)
+        y = self.rng.normal(size=(*expected.shape, 2)).astype(dtype)
         pairs = y.astype("float64").view("complex128")[..., 0]
         back = scipy.fft.irfftn(pairs, s=shape[1:], axes=axes, norm="forward")
-        found = self.run_form(InverseRealFourierKernel(dtype), [y, np.int64(shape[-1])])
-        np.testing.assert_allclose(found, back, atol=10 * tolerance)
+        result = self.run_form(InverseRealFourierKernel(dtype), [y, np.int64(shape[-1])])
+        np.testing.assert_allclose(result, back, atol=10 * tolerance)
         self.assertEqual((calls(forward), calls(inverse)), (2, 2))
 
     def test_dimensions(self) -> None:
@@ -149,8 +149,8 @@ class TestFourier(Case):
         self.assertEqual(fake.fake_plans(), before)
 
     def test_too_many_plans(self) -> None:
-        found = [self.context.workspace("rfft", "float32", (1, n)) for n in range(1, 300)]
-        self.assertEqual(found, [64] * 256 + [None] * 43)
+        results = [self.context.workspace("rfft", "float32", (1, n)) for n in range(1, 300)]
+        self.assertEqual(results, [64] * 256 + [None] * 43)
         np.testing.assert_allclose(
             self.run_form(RealFourierKernel("float32"), [np.ones((1, 600), "float32")])[0, 0, 0], 600
         )
@@ -158,8 +158,8 @@ class TestFourier(Case):
     def test_four_dimensions_are_left_to_kernels(self) -> None:
         self.assertIsNone(self.context.workspace("rfft", "float32", (2, 2, 2, 2, 2)))
         x = self.rng.normal(size=(1, 2, 3, 2, 4)).astype("float32")
-        found = self.run_form(RealFourierKernel("float32"), [x])
-        np.testing.assert_allclose(found[..., 0], scipy.fft.rfftn(x, axes=(1, 2, 3, 4)).real, atol=1e-5)
+        result = self.run_form(RealFourierKernel("float32"), [x])
+        np.testing.assert_allclose(result[..., 0], scipy.fft.rfftn(x, axes=(1, 2, 3, 4)).real, atol=1e-5)
         self.assertEqual(calls("cufftCreate"), 0)
 
     def test_each_call_may_fail(self) -> None:
@@ -179,15 +179,15 @@ class TestFourier(Case):
         places = ((0, 0, 64), (1, 0, 80), (2, 0, size))
         steps = [("fill", 1, 0, 80, 255), ("fill", 2, 0, size, 0), ("call", "rfft", "float32", numbers, *places)]
         chain = LaunchList(self.context, steps, 3)
-        made, work = self.context.allocate(80), self.context.allocate(size)
+        outcome, work = self.context.allocate(80), self.context.allocate(size)
         for _ in range(5):
             x = self.rng.normal(size=(2, 8)).astype("float32")
-            given = self.context.allocate(64)
-            given.write(0, x)
-            chain.run([given, made, work])
-            found = np.zeros((2, 5), "complex64")
-            made.read(0, found)
-            np.testing.assert_allclose(found, scipy.fft.rfft(x), atol=1e-5)
+            operand = self.context.allocate(64)
+            operand.write(0, x)
+            chain.run([operand, outcome, work])
+            result = np.zeros((2, 5), "complex64")
+            outcome.read(0, result)
+            np.testing.assert_allclose(result, scipy.fft.rfft(x), atol=1e-5)
         self.assertGreater(calls("cuGraphLaunch"), 0)
 
     def test_calls_are_repeated(self) -> None:
@@ -198,16 +198,16 @@ class TestFourier(Case):
             repeat = ("repeat", count, (call,), (((0, 64, 0), (1, 80, 0)),))
             chain = LaunchList(self.context, [repeat], 3)
             x = self.rng.normal(size=(count, 2, 8)).astype("float32")
-            given, made, work = (self.context.allocate(n) for n in (64 * count, 80 * count, size))
-            given.write(0, x)
+            operands, outcome, work = (self.context.allocate(n) for n in (64 * count, 80 * count, size))
+            operands.write(0, x)
             for _ in range(4):
-                made.fill(0, 80 * count, 0)
-                chain.run([given, made, work])
-                found = np.zeros((count, 2, 5), "complex64")
-                made.read(0, found)
-                np.testing.assert_allclose(found, scipy.fft.rfft(x), atol=1e-5)
+                outcome.fill(0, 80 * count, 0)
+                chain.run([operands, outcome, work])
+                result = np.zeros((count, 2, 5), "complex64")
+                outcome.read(0, result)
+                np.testing.assert_allclose(result, scipy.fft.rfft(x), atol=1e-5)
             with self.assertRaisesRegex(ValueError, "too small"):
-                chain.run([given, self.context.allocate(80 * count - 1), work])
+                chain.run([operands, self.context.allocate(80 * count - 1), work])
             for moves in (((3, 4, 0),), ((0, -64, 0),)):
                 with self.assertRaisesRegex(ValueError, "a number that moves"):
                     LaunchList(self.context, [("repeat", count, (call,), (moves,))], 3)

@@ -79,9 +79,9 @@ class TestNetworks(Case):
                 w, x, h = self.operands(options, dtype)
                 with weights(more):
                     y, last, _ = (np.asarray(v) for v in self.forward(options, [w, x, h]))
-                wanted = linear(w, x, h)
-                np.testing.assert_allclose(y, wanted, rtol=1e-3)
-                np.testing.assert_allclose(last[0], wanted[-1], rtol=1e-3)
+                expected = linear(w, x, h)
+                np.testing.assert_allclose(y, expected, rtol=1e-3)
+                np.testing.assert_allclose(last[0], expected[-1], rtol=1e-3)
                 self.assertEqual((y.dtype, last.shape), (dtype, h.shape))
 
     def test_gradients(self) -> None:
@@ -91,11 +91,11 @@ class TestNetworks(Case):
             dy, dh = self.rng.normal(size=(STEPS, BATCH, HIDDEN)), self.rng.normal(size=(1, BATCH, HIDDEN))
             with weights(more):
                 y, _, reserve = self.forward(options, values)
-                given = [*values, y, reserve, dy, dh]
-                found = [np.asarray(v) for v in self.backward(options, given)]
+                operands = [*values, y, reserve, dy, dh]
+                results = [np.asarray(v) for v in self.backward(options, operands)]
                 # What was kept is not changed.
-                again = [np.asarray(v) for v in self.backward(options, given)]
-            for k, (array, by) in enumerate(zip(values, found, strict=True)):
+                again = [np.asarray(v) for v in self.backward(options, operands)]
+            for k, (array, by) in enumerate(zip(values, results, strict=True)):
                 direction = self.rng.normal(size=array.shape)
                 costs = []
                 for sign in (1, -1):
@@ -107,7 +107,7 @@ class TestNetworks(Case):
                 np.testing.assert_array_equal(again[k], by)
 
     def test_what_is_told(self) -> None:
-        for dtype, tf32, wanted in (
+        for dtype, tf32, expected in (
             ("float64", False, (1, 1, 0)), ("float32", False, (0, 0, 3)), ("float32", True, (0, 0, 0)),
             ("float16", False, (2, 0, 1)),
         ):  # fmt: skip
@@ -117,8 +117,8 @@ class TestNetworks(Case):
                     values = self.operands(options, dtype, inputs)
                     with config.change_flags(gpuarray__tf32=tf32), self.subTest(options, dtype=dtype, tf32=tf32):
                         y, *last, reserve = self.forward(options, values)
-                        told = [0, mode, 2, both, skip, *wanted, inputs, HIDDEN, HIDDEN, layers]
-                        self.assertEqual(fake.fake_network()[:12], told)
+                        messages = [0, mode, 2, both, skip, *expected, inputs, HIDDEN, HIDDEN, layers]
+                        self.assertEqual(fake.fake_network()[:12], messages)
                         self.assertEqual(y.shape, (STEPS, BATCH, HIDDEN * (1 + both)))
                         self.assertEqual([v.shape for v in last], [v.shape for v in values[2:]])
                         by = self.backward(options, [*values, y, reserve, y, *last])

@@ -59,8 +59,8 @@ class TestCudaDriver(unittest.TestCase):
 
 
 class TestLibraries(unittest.TestCase):
-    def opened(self, found: dict[str, str], more: str = "") -> str:
-        done = run(["-c", ASK.format(found=found) + more])
+    def opened(self, result: dict[str, str], more: str = "") -> str:
+        done = run(["-c", ASK.format(found=result) + more])
         self.assertIn(done.returncode, (0, 1), done.stderr)
         return done.stderr + done.stdout
 
@@ -73,7 +73,7 @@ class TestLibraries(unittest.TestCase):
 
     def test_two_are_needed(self) -> None:
         fake = fake_library()
-        for answer in self.answers(*((found, NOTHING) for found in ({}, {"cuda": fake}, {"nvrtc": fake}))):
+        for answer in self.answers(*((item, NOTHING) for item in ({}, {"cuda": fake}, {"nvrtc": fake}))):
             self.assertIn('CUDA needs the libraries "cuda" and "nvrtc"', answer)
 
     def test_products_are_an_extra(self) -> None:
@@ -85,16 +85,16 @@ class TestLibraries(unittest.TestCase):
     def test_files_that_are_no_such_libraries(self) -> None:
         fake, other = fake_library(), "libm.so.6"
         functions = {"cuda": "cuInit", "nvrtc": "nvrtcVersion", "cublas": "cublasCreate_v2"}
-        found = [{"cuda": fake, "nvrtc": fake, "cublas": fake, role: other} for role in functions]
-        first, *rest = self.answers(*((names, NOTHING) for names in ({"cuda": "/none", "nvrtc": fake}, *found)))
+        results = [{"cuda": fake, "nvrtc": fake, "cublas": fake, role: other} for role in functions]
+        first, *others = self.answers(*((names, NOTHING) for names in ({"cuda": "/none", "nvrtc": fake}, *results)))
         self.assertIn("the library /none could not be opened", first)
-        for function, answer in zip(functions.values(), rest, strict=True):
+        for function, answer in zip(functions.values(), others, strict=True):
             self.assertIn(f"the library {other} has no function {function}", answer)
 
     @slow
     def test_calls_at_the_start_may_fail(self) -> None:
         fake = fake_library()
-        found = {"cuda": fake, "nvrtc": fake, "cublas": fake}
+        results = {"cuda": fake, "nvrtc": fake, "cublas": fake}
         texts = {
             "cuInit": "cuInit failed: CUDA_ERROR_OF_THE_TEST (5)",
             "cuDriverGetVersion": "cuDriverGetVersion failed",
@@ -103,7 +103,7 @@ class TestLibraries(unittest.TestCase):
             "nvrtcGetNumSupportedArchs": "does not tell its version",
             "nvrtcGetSupportedArchs": "nvrtcGetSupportedArchs failed",
         }
-        *answers, none = self.answers(*((found, (name.encode(), 5)) for name in texts), (found, (b"cuInit", 100)))
+        *answers, none = self.answers(*((results, (name.encode(), 5)) for name in texts), (results, (b"cuInit", 100)))
         for text, answer in zip(texts.values(), answers, strict=True):
             self.assertIn(text, answer)
         self.assertEqual(none, "0 devices")
@@ -154,9 +154,9 @@ print([(found.name, found.value) for found in c.device_report()])
         return done.stdout, done.stderr
 
     def test_the_first_device(self) -> None:
-        found, told = self.activated("device=cuda", "libcublas.so.12")
-        self.assertEqual(told, "Mapped name None to device cuda0: Fake GPU 0 (0000:01:00.0)\n")
-        contexts, report = found.splitlines()
+        result, messages = self.activated("device=cuda", "libcublas.so.12")
+        self.assertEqual(messages, "Mapped name None to device cuda0: Fake GPU 0 (0000:01:00.0)\n")
+        contexts, report = result.splitlines()
         self.assertEqual(contexts, "[(None, 'cuda0', 32)]")
         self.assertIn("libcuda.so.1 for CUDA 12.4')", report)
         self.assertIn("('cuda1', 'Fake GPU 1 (0000:02:00.0), 1.0 GiB')", report)
@@ -164,21 +164,21 @@ print([(found.name, found.value) for found in c.device_report()])
         self.assertIn("('cuDNN, operations of neural networks', 'none')", report)
 
     def test_several_devices(self) -> None:
-        found, told = self.activated("contexts=dev0->cuda0;dev1->cuda2,force_device=False")
-        self.assertEqual(found.splitlines()[0], "[('dev0', 'cuda0', 32), ('dev1', 'cuda2', 32)]")
-        self.assertIn("Mapped name dev1 to device cuda2: Fake GPU 2 (0000:03:00.0)\n", told)
+        result, messages = self.activated("contexts=dev0->cuda0;dev1->cuda2,force_device=False")
+        self.assertEqual(result.splitlines()[0], "[('dev0', 'cuda0', 32), ('dev1', 'cuda2', 32)]")
+        self.assertIn("Mapped name dev1 to device cuda2: Fake GPU 2 (0000:03:00.0)\n", messages)
 
     def test_a_device_that_is_not_there(self) -> None:
-        _, told = self.activated("device=cuda7,force_device=True")
-        self.assertIn("there is no device cuda7\n  cuda0: Fake GPU 0\n  cuda1: Fake GPU 1\n", told)
+        _, messages = self.activated("device=cuda7,force_device=True")
+        self.assertIn("there is no device cuda7\n  cuda0: Fake GPU 0\n  cuda1: Fake GPU 1\n", messages)
 
     def test_cudnn_is_required_where_a_flag_says_so(self) -> None:
-        _, told = self.activated("device=cuda1,dnn.enabled=True,force_device=True")
-        self.assertIn("cuDNN, operations of neural networks is not found or cannot be loaded", told)
+        _, messages = self.activated("device=cuda1,dnn.enabled=True,force_device=True")
+        self.assertIn("cuDNN, operations of neural networks is not found or cannot be loaded", messages)
 
     def test_cudnn_is_there(self) -> None:
-        found, _ = self.activated("device=cuda1,dnn.enabled=True,force_device=True", "libcudnn.so.9")
-        self.assertEqual(found.splitlines()[0], "[(None, 'cuda1', 32)]")
+        result, _ = self.activated("device=cuda1,dnn.enabled=True,force_device=True", "libcudnn.so.9")
+        self.assertEqual(result.splitlines()[0], "[(None, 'cuda1', 32)]")
 
 
 if __name__ == "__main__":

@@ -55,16 +55,16 @@ class TestFlags(unittest.TestCase):
             os.symlink(fake_library(), self.folder / name)
 
     def put(self, folder: str, name: str = "libcudnn.so.9") -> Path:
-        place = self.folder / folder
-        place.mkdir(parents=True, exist_ok=True)
-        os.symlink(fake_library(), place / name)
-        return place
+        position = self.folder / folder
+        position.mkdir(parents=True, exist_ok=True)
+        os.symlink(fake_library(), position / name)
+        return position
 
     def header(self, folder: str, *numbers: int, name: str = "cudnn_version.h") -> Path:
-        place = self.folder / folder
-        place.mkdir(parents=True, exist_ok=True)
-        (place / name).write_text(HEADER.format(*numbers))
-        return place
+        position = self.folder / folder
+        position.mkdir(parents=True, exist_ok=True)
+        (position / name).write_text(HEADER.format(*numbers))
+        return position
 
     def opened(self, flags: str) -> str:
         """Return the version that is used, or why none is, or what was raised."""
@@ -81,9 +81,9 @@ print(c.cudnn_problem(context) or c.cudnn_version(context))
 
     def test_it_is_found_where_the_flags_say(self) -> None:
         self.assertIn("cuDNN, operations of neural networks is not found", self.opened(""))
-        place = self.put("lib")
-        self.assertEqual(self.opened(f"dnn.library_path={place}"), "90100")
-        self.assertEqual(self.opened(f"dnn.bin_path={place}"), "90100")
+        position = self.put("lib")
+        self.assertEqual(self.opened(f"dnn.library_path={position}"), "90100")
+        self.assertEqual(self.opened(f"dnn.bin_path={position}"), "90100")
         self.assertEqual(self.opened(f"dnn.base_path={self.folder}"), "90100")
 
     def test_it_is_not_looked_for(self) -> None:
@@ -103,17 +103,17 @@ print(c.cudnn_problem(context) or c.cudnn_version(context))
     def test_files_that_are_no_such_library(self) -> None:
         os.symlink(fake_library("-DWITHOUT_CUDNN"), self.folder / "libcudnn.so.9")
         self.assertIn("has no function cudnnGetVersion", self.opened("dnn.enabled=auto"))
-        told = self.opened("dnn.enabled=True")
-        self.assertIn("dnn.enabled=True, and cuDNN cannot be used", told)
-        self.assertIn("has no function cudnnGetVersion", told)
+        message = self.opened("dnn.enabled=True")
+        self.assertIn("dnn.enabled=True, and cuDNN cannot be used", message)
+        self.assertIn("has no function cudnnGetVersion", message)
 
     def test_headers_of_other_versions(self) -> None:
         self.put(".")
         right, wrong = self.header("include", 9, 1, 0), self.header("other", 8, 9, 7, name="cudnn.h")
         self.assertEqual(self.opened(f"dnn.include_path={right}"), "90100")
         self.assertEqual(self.opened(f"dnn.base_path={self.folder}"), "90100")
-        told = self.opened(f"dnn.include_path={wrong}")
-        self.assertIn("RuntimeError: the header of cuDNN is of version 8.9.7, the library of 9.1.0", told)
+        message = self.opened(f"dnn.include_path={wrong}")
+        self.assertIn("RuntimeError: the header of cuDNN is of version 8.9.7, the library of 9.1.0", message)
         self.assertEqual(self.opened(f"dnn.include_path={wrong},dnn.enabled=no_check"), "90100")
 
 

@@ -32,10 +32,10 @@ class TestOthers(unittest.TestCase):
         count = re.search(r"Ran (\d+) tests", done.stderr)
         assert count is not None
         written = (folder / f"{module}.py").read_text()
-        wanted = written.count("    def test_")
+        expected = written.count("    def test_")
         if not has_opencl():
-            wanted -= sum(part.partition("\nclass ")[0].count("    def test_") for part in written.split(NEEDS)[1:])
-        self.assertEqual(int(count[1]), wanted)
+            expected -= sum(part.partition("\nclass ")[0].count("    def test_") for part in written.split(NEEDS)[1:])
+        self.assertEqual(int(count[1]), expected)
 
     def test_cases(self) -> None:
         self.check("others_cases")
@@ -48,9 +48,9 @@ class TestOthers(unittest.TestCase):
 
 
 class TestLibraries(unittest.TestCase):
-    def asked(self, **found: str) -> str:
+    def asked(self, **result: str) -> str:
         fake = fake_library()
-        done = run(["-c", ASK.format(found={"cuda": fake, "nvrtc": fake, **found})])
+        done = run(["-c", ASK.format(found={"cuda": fake, "nvrtc": fake, **result})])
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout.strip()
 
@@ -58,9 +58,9 @@ class TestLibraries(unittest.TestCase):
     def test_each_is_an_extra(self) -> None:
         self.assertEqual(self.asked(), "None None None")
         for k, role in enumerate(ROLES):
-            wanted = ["None"] * 3
-            wanted[k] = ("256", "64", "32")[k]
-            self.assertEqual(self.asked(**{role: fake_library()}), " ".join(wanted))
+            expected = ["None"] * 3
+            expected[k] = ("256", "64", "32")[k]
+            self.assertEqual(self.asked(**{role: fake_library()}), " ".join(expected))
 
     @slow
     def test_files_that_are_no_such_libraries_are_not_used(self) -> None:

@@ -29,8 +29,8 @@ def left(recorder: object, operands: Sequence[Any]) -> Sequence[Any]:
 def points(theta: NDArray[Any], rows: int, columns: int) -> NDArray[Any]:
     """Return the points at which images are sampled."""
     y, x = np.meshgrid(np.linspace(-1, 1, rows), np.linspace(-1, 1, columns), indexing="ij")
-    found: NDArray[Any] = np.einsum("hwk,nik->nhwi", np.stack([x, y, np.ones_like(x)], 2), theta)
-    return found
+    result: NDArray[Any] = np.einsum("hwk,nik->nhwi", np.stack([x, y, np.ones_like(x)], 2), theta)
+    return result
 
 
 def sampled(image: NDArray[Any], grid: NDArray[Any]) -> NDArray[Any]:
@@ -59,9 +59,9 @@ class TestTransformers(Case):
             image, theta = self.operands(dtype)
             (grid,) = self.run_layer("grid", [theta, np.array([2, 3, 6, 3])], (1,))
             np.testing.assert_allclose(grid, points(theta, 6, 3), rtol=1e-4, atol=1e-5)
-            (found,) = self.run_layer("sample", [image, grid])
-            np.testing.assert_allclose(found, sampled(image, grid), rtol=1e-4, atol=1e-5)
-            self.assertEqual((grid.dtype, found.dtype), (dtype, dtype))
+            (result,) = self.run_layer("sample", [image, grid])
+            np.testing.assert_allclose(result, sampled(image, grid), rtol=1e-4, atol=1e-5)
+            self.assertEqual((grid.dtype, result.dtype), (dtype, dtype))
 
     def test_gradients(self) -> None:
         image, theta = self.operands()
@@ -83,8 +83,8 @@ class TestTransformers(Case):
         region = Region(self.context, steps, [0, 1], [4], {2: np.array([2, 3, 6, 3])})
         for _ in range(5):
             values = self.operands()
-            (found,) = region([asarray(v, context=self.context) for v in values])
-            np.testing.assert_allclose(np.asarray(found), sampled(values[0], points(values[1], 6, 3)))
+            (result,) = region([asarray(v, context=self.context) for v in values])
+            np.testing.assert_allclose(np.asarray(result), sampled(values[0], points(values[1], 6, 3)))
 
     def test_what_is_left_to_kernels(self) -> None:
         image, theta = self.operands()

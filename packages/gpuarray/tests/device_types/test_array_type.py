@@ -99,8 +99,8 @@ class TestValues(unittest.TestCase):
             self.kind.filter(asarray(np.zeros(3, "float64"), context=self.context), strict=True)
 
     def test_dtypes(self) -> None:
-        whole = asarray(np.arange(3, dtype="int8"), context=self.context)
-        self.assertEqual(self.kind.filter(whole).dtype, np.dtype("float32"))
+        full = asarray(np.arange(3, dtype="int8"), context=self.context)
+        self.assertEqual(self.kind.filter(full).dtype, np.dtype("float32"))
         wide = asarray(np.arange(3, dtype="float64"), context=self.context)
         with self.assertRaisesRegex(TypeError, "converting from float64 to float32 may lose precision"):
             self.kind.filter(wide)

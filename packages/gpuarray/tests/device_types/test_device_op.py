@@ -70,12 +70,12 @@ class TestDeviceOp(unittest.TestCase):
         a, b = np.arange(5, dtype="float32"), np.full(5, 3, "float32")
         for mode in ("FAST_RUN", "FAST_COMPILE", "NanGuardMode" if opencl() else "FAST_RUN"):
             with self.subTest(mode):
-                found = function([self.x, self.y], [z, host_from_gpu(z)], mode=mode)(a, b)
-                self.assertIsInstance(found[0], GpuArray)
-                self.assertEqual((found[1].shape, found[1].dtype), ((5,), np.dtype("float32")))
+                result = function([self.x, self.y], [z, host_from_gpu(z)], mode=mode)(a, b)
+                self.assertIsInstance(result[0], GpuArray)
+                self.assertEqual((result[1].shape, result[1].dtype), ((5,), np.dtype("float32")))
                 if opencl():
-                    np.testing.assert_array_equal(np.asarray(found[0]), a + b)
-                    np.testing.assert_array_equal(found[1], a + b)
+                    np.testing.assert_array_equal(np.asarray(result[0]), a + b)
+                    np.testing.assert_array_equal(result[1], a + b)
 
     def test_shapes_that_do_not_fit_name_the_node(self) -> None:
         f = function([self.x, self.y], DeviceOp(Sum())(self.x, self.y))

@@ -98,9 +98,9 @@ class TestTransfers(unittest.TestCase):
             self.assertEqual(pushforward.lookup(node.op)(node, [g]), [g])
             self.assertEqual(pushforward.lookup(node.op)(node, [None]), [None])
         node = GpuFromHost("types0")(self.x).owner
-        found: Any
-        (found,) = pullback.lookup(node.op)(node, [self.gx])
-        self.assertEqual(found.owner.op, host_from_gpu)
+        result: Any
+        (result,) = pullback.lookup(node.op)(node, [self.gx])
+        self.assertEqual(result.owner.op, host_from_gpu)
 
     def test_shapes_and_kinds(self) -> None:
         node = HostFromGpu()(self.gx).owner

@@ -148,8 +148,8 @@ class TestText(unittest.TestCase):
         self.assertTrue(nvcc_kernel("k", "ga_size n", ["n"]).startswith("KERNEL void k(ga_size n)"))
 
     def test_versions(self) -> None:
-        made: Any = code_version((3,))(lambda: None)
-        self.assertEqual(made.code_version, (3,))
+        result: Any = code_version((3,))(lambda: None)
+        self.assertEqual(result.code_version, (3,))
         library: Any = inline_reduce
         self.assertEqual(library.code_version, (1,))
 
@@ -174,32 +174,32 @@ class TestText(unittest.TestCase):
         out = "if (LID_0 == 0) y[0] = buf[0]"
         for x, ls in self._rows(1, 7, 50):
             body = [*into, inline_reduce("n", "buf", "LID_0", "LDIM_0", lambda a, b: f"{a} + {b}"), out]
-            found = self._run(body, x, ls)
+            result = self._run(body, x, ls)
             fixed = inline_reduce_fixed_shared(
                 "n", "buf", "x", "1", "", "LID_0", "LDIM_0", lambda a, b: f"max({a}, {b})", lambda a: a
             )
             largest = self._run(["LOCAL_MEM ga_float buf[32]", fixed, out], x, ls)
             if computes():
-                np.testing.assert_allclose(found[0], x.sum(), rtol=1e-4, atol=1e-5)
+                np.testing.assert_allclose(result[0], x.sum(), rtol=1e-4, atol=1e-5)
                 self.assertEqual(largest[0], x.max())
 
     def test_reductions_by_name(self) -> None:
         into = "for (int i = LID_0; i < n; i += LDIM_0) buf[i] = x[i]"
         x = np.linspace(0.9, 1.1, 33, dtype="float32")
-        for text, wanted in (
+        for text, expected in (
             (inline_reduce_sum, x.sum()),
             (inline_reduce_prod, x.prod()),
             (inline_reduce_max, x.max()),
             (inline_reduce_min, x.min()),
         ):
             body = ["LOCAL_MEM ga_float buf[64]", into, "local_barrier()", text("n", "buf", "LID_0", "LDIM_0")]
-            found = self._run([*body, "if (LID_0 == 0) y[0] = buf[0]"], x, 8)
+            result = self._run([*body, "if (LID_0 == 0) y[0] = buf[0]"], x, 8)
             if computes():
-                np.testing.assert_allclose(found[0], wanted, rtol=1e-5)
+                np.testing.assert_allclose(result[0], expected, rtol=1e-5)
         fixed = inline_reduce_fixed_shared_max("n", "buf", "x", "1", "", "LID_0", "LDIM_0")
-        found = self._run(["LOCAL_MEM ga_float buf[32]", fixed, "if (LID_0 == 0) y[0] = buf[0]"], x, 8)
+        result = self._run(["LOCAL_MEM ga_float buf[32]", fixed, "if (LID_0 == 0) y[0] = buf[0]"], x, 8)
         if computes():
-            self.assertEqual(found[0], x.max())
+            self.assertEqual(result[0], x.max())
 
     @slow
     def test_softmax(self) -> None:
@@ -211,11 +211,11 @@ class TestText(unittest.TestCase):
         ]
         out = "for (int i = LID_0; i < n; i += LDIM_0) y[i] = buf[i]"
         for x, ls in self._rows(7, 50):
-            found = self._run([*into, inline_softmax("n", "buf", "buf2", "LID_0", "LDIM_0"), out], x, ls)
+            result = self._run([*into, inline_softmax("n", "buf", "buf2", "LID_0", "LDIM_0"), out], x, ls)
             fixed = inline_softmax_fixed_shared("n", "buf", "x", "1", "", "y", "1", "", "LID_0", "LDIM_0", "x", "1")
             biased = self._run(["LOCAL_MEM ga_float buf[32]", fixed], x, ls)
             if computes():
-                for values, argument in ((found, x), (biased, 2 * x)):
+                for values, argument in ((result, x), (biased, 2 * x)):
                     e = np.exp(argument - argument.max())
                     np.testing.assert_allclose(values, e / e.sum(), rtol=1e-5)
 

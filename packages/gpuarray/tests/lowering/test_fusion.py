@@ -63,9 +63,9 @@ class Steps:
         self.given = [count + i for i in range(count)]
 
     def add(self, task: Kernel, *inputs: int) -> int:
-        made = self.number()
-        self.steps.append(Step(task, inputs, (made,)))
-        return made
+        result = self.number()
+        self.steps.append(Step(task, inputs, (result,)))
+        return result
 
     def number(self) -> int:
         """Return a new number."""
@@ -85,9 +85,9 @@ class Steps:
 
     def download(self, *values: int) -> None:
         for v in values:
-            made = self.number()
-            self.steps.append(Step(Download(), (v,), (made,)))
-            self.outputs.append(made)
+            result = self.number()
+            self.steps.append(Step(Download(), (v,), (result,)))
+            self.outputs.append(result)
 
     def region(self, context: GpuContext, constants: Any = None, *, fused: bool = True) -> Region:
         return Region(context, self.steps, self.inputs, self.outputs, constants, fuse if fused else None)
@@ -104,10 +104,10 @@ def launches(context: GpuContext) -> int:
 class FusionTestCase(unittest.TestCase):
     def check(self, steps: Steps, values: Sequence[Any], most: int, constants: Any = None) -> list[Any]:
         """Check that the values are those of single steps, and how many launches there are."""
-        wanted = steps.region(opencl_context(), constants, fused=False)(values)
+        expected = steps.region(opencl_context(), constants, fused=False)(values)
         for context in (card_context(), opencl_context()):
-            found = steps.region(context, constants)(values)
-            for a, b in zip(found, wanted, strict=True):
+            result = steps.region(context, constants)(values)
+            for a, b in zip(result, expected, strict=True):
                 np.testing.assert_allclose(a, b, rtol=2e-6, atol=1e-6)
         null = null_context()
         region = steps.region(null, constants)
@@ -115,7 +115,7 @@ class FusionTestCase(unittest.TestCase):
         null.native.recorded()
         region(values)
         self.assertLessEqual(launches(null), most)
-        return found
+        return result
 
 
 def softmax_loss(constants: dict[int, Any], rows: int) -> Steps:
@@ -174,9 +174,9 @@ class TestRows(FusionTestCase):
             s.download(s.elementwise(mul, (s.elementwise(true_div, (x, FULL), (total, ROW)), FULL), (factor, one)))
             if read:
                 s.download(factor)
-            given = np.random.default_rng(0).uniform(1, 2, size=(9, 7)).astype("float32")
-            found = self.check(s, [given, np.full((1, 1), 3, "float32")], 1 + read)
-            np.testing.assert_allclose(found[0], -3 * given / given.sum(axis=1, keepdims=True), rtol=1e-5)
+            operand = np.random.default_rng(0).uniform(1, 2, size=(9, 7)).astype("float32")
+            result = self.check(s, [operand, np.full((1, 1), 3, "float32")], 1 + read)
+            np.testing.assert_allclose(result[0], -3 * operand / operand.sum(axis=1, keepdims=True), rtol=1e-5)
 
     def test_a_class_that_is_out_of_bounds(self) -> None:
         constants: dict[int, Any] = {}
@@ -230,8 +230,8 @@ class TestRows(FusionTestCase):
         shifted = s.elementwise(true_div, (first, FULL), (row, COLUMN))
         total = s.kept(s.reduced(SUM, shifted))
         s.download(s.elementwise(true_div, (shifted, FULL), (total, ROW)), below)
-        found = self.check(s, [np.random.default_rng(0).normal(size=(6, 11)).astype("float32")], 3)
-        np.testing.assert_allclose(found[0].sum(axis=1), np.ones(6), rtol=1e-5)
+        result = self.check(s, [np.random.default_rng(0).normal(size=(6, 11)).astype("float32")], 3)
+        np.testing.assert_allclose(result[0].sum(axis=1), np.ones(6), rtol=1e-5)
 
 
 @needs_opencl
@@ -247,9 +247,9 @@ class TestEpilogues(FusionTestCase):
             self.assertEqual([EpilogueFusion], kinds(region))
             rng = np.random.default_rng(0)
             values = [rng.normal(size=shape).astype("float32") for shape in ((5, 6), (6, 7), (7,))]
-            (found,) = self.check(s, values, 1)
-            wanted = values[0] @ values[1] - values[2]
-            np.testing.assert_allclose(found, wanted if first else -wanted, rtol=1e-5, atol=1e-5)
+            (result,) = self.check(s, values, 1)
+            expected = values[0] @ values[1] - values[2]
+            np.testing.assert_allclose(result, expected if first else -expected, rtol=1e-5, atol=1e-5)
 
     def test_products_that_others_read_stay(self) -> None:
         s = Steps(2)
@@ -281,17 +281,17 @@ class TestBeside(FusionTestCase):
     def test_a_reduction_of_what_others_read(self) -> None:
         for axis in (0, 1):
             s = Steps(2)
-            made = s.elementwise(mul, *((v, FULL) for v in s.given))
-            total = s.reduced(SUM, made, axis) if axis == 0 else s.reduced(LARGEST, made, axis)
-            s.download(total, s.elementwise(tanh, (made, FULL)))
+            result = s.elementwise(mul, *((v, FULL) for v in s.given))
+            total = s.reduced(SUM, result, axis) if axis == 0 else s.reduced(LARGEST, result, axis)
+            s.download(total, s.elementwise(tanh, (result, FULL)))
             rng = np.random.default_rng(0)
             values = [rng.normal(size=(40, 30)).astype("float32") for _ in range(2)]
             self.check(s, values, 2)
 
     def test_shapes_that_do_not_fit(self) -> None:
         s = Steps(2)
-        made = s.elementwise(mul, *((v, FULL) for v in s.given))
-        s.download(s.reduced(SUM, made, 0), made)
+        result = s.elementwise(mul, *((v, FULL) for v in s.given))
+        s.download(s.reduced(SUM, result, 0), result)
         region = s.region(opencl_context())
         self.assertEqual([BesideFusion], kinds(region))
         with self.assertRaises(StepError) as caught:
@@ -303,12 +303,12 @@ class TestBeside(FusionTestCase):
 class TestUpdates(FusionTestCase):
     def exact(self, s: Steps, values: Sequence[Any], most: int) -> list[Any]:
         """Check that values are those of single steps bit for bit."""
-        found = self.check(s, values, most)
+        result = self.check(s, values, most)
         for context in (card_context(), opencl_context()):
             alone = s.region(context, fused=False)(values)
             for a, b in zip(s.region(context)(values), alone, strict=True):
                 np.testing.assert_array_equal(a, b)
-        return found
+        return result
 
     @slow
     def test_biases(self) -> None:
@@ -319,18 +319,18 @@ class TestUpdates(FusionTestCase):
             total = s.reduced(SUM, x, 0)
             step = s.elementwise(mul, (total, (False,)), (rate, (True,)))
             s.download(s.elementwise(sub, (bias, (False,)), (step, (False,))), s.elementwise(neg, (step, (False,))))
-            given = rng.normal(size=shape).astype("float32")
+            operand = rng.normal(size=shape).astype("float32")
             b = rng.normal(size=shape[1]).astype("float32")
-            found = self.exact(s, [given, b, np.full(1, 0.1, "float32")], 4)
-            wanted = given.astype("float64").sum(axis=0).astype("float32") * np.float32(0.1)
-            np.testing.assert_allclose(found[0], b - wanted, rtol=1e-5, atol=1e-5)
+            result = self.exact(s, [operand, b, np.full(1, 0.1, "float32")], 4)
+            expected = operand.astype("float64").sum(axis=0).astype("float32") * np.float32(0.1)
+            np.testing.assert_allclose(result[0], b - expected, rtol=1e-5, atol=1e-5)
             self.assertEqual([UpdateFusion], kinds(s.region(null_context())))
 
     def test_elements_are_kept_too(self) -> None:
         s = Steps(3)
-        made = s.elementwise(mul, *((v, FULL) for v in s.given[:2]))
-        update = s.elementwise(sub, (s.given[2], (False,)), (s.reduced(SUM, made, 0), (False,)))
-        s.download(update, s.elementwise(tanh, (made, FULL)))
+        result = s.elementwise(mul, *((v, FULL) for v in s.given[:2]))
+        update = s.elementwise(sub, (s.given[2], (False,)), (s.reduced(SUM, result, 0), (False,)))
+        s.download(update, s.elementwise(tanh, (result, FULL)))
         rng = np.random.default_rng(0)
         values = [rng.normal(size=shape).astype("float32") for shape in ((40, 30), (40, 30), (30,))]
         self.exact(s, values, 2)
@@ -359,18 +359,18 @@ class TestUpdates(FusionTestCase):
 
     def test_what_others_need_in_between(self) -> None:
         s = Steps(2)
-        made = s.elementwise(mul, *((v, FULL) for v in s.given))
-        other = s.reduced(LARGEST, s.elementwise(tanh, (made, FULL)), 0)
-        s.download(s.elementwise(sub, (s.reduced(SUM, made, 0), (False,)), (other, (False,))))
+        result = s.elementwise(mul, *((v, FULL) for v in s.given))
+        other = s.reduced(LARGEST, s.elementwise(tanh, (result, FULL)), 0)
+        s.download(s.elementwise(sub, (s.reduced(SUM, result, 0), (False,)), (other, (False,))))
         rng = np.random.default_rng(2)
         self.exact(s, [rng.normal(size=(12, 13)).astype("float32") for _ in range(2)], 4)
 
     @slow
     def test_two_that_need_what_the_other_one_keeps(self) -> None:
         s = Steps(4)
-        made = [s.elementwise(mul, *((v, FULL) for v in s.given[k : k + 2])) for k in (0, 2)]
-        totals = [s.reduced(SUM, v, 0) for v in made]
-        others = [s.reduced(LARGEST, s.elementwise(tanh, (v, FULL)), 0) for v in reversed(made)]
+        result = [s.elementwise(mul, *((v, FULL) for v in s.given[k : k + 2])) for k in (0, 2)]
+        totals = [s.reduced(SUM, v, 0) for v in result]
+        others = [s.reduced(LARGEST, s.elementwise(tanh, (v, FULL)), 0) for v in reversed(result)]
         s.download(*(s.elementwise(sub, (a, (False,)), (b, (False,))) for a, b in zip(totals, others, strict=True)))
         rng = np.random.default_rng(4)
         self.exact(s, [rng.normal(size=(12, 13)).astype("float32") for _ in range(4)], 6)
@@ -381,9 +381,9 @@ class TestUpdates(FusionTestCase):
         s = Steps(2)
         x, y = s.elementwise(tanh, (s.given[0], FULL)), s.elementwise(tanh, (s.given[1], (False,)))
         by_rows = ReductionKernel(identity, ("float32",), (), (SUM,), ((False,),), 1, (0,))
-        whole = ReductionKernel(identity, ("float32",), (), (LARGEST,), (FULL,), 2, (0, 1))
+        full = ReductionKernel(identity, ("float32",), (), (LARGEST,), (FULL,), 2, (0, 1))
         first = s.elementwise(add, (s.reduced(SUM, x, 0), (False,)), (y, (False,)))
-        second = s.elementwise(mul, (s.add(by_rows, y), ()), (s.add(whole, x), ()))
+        second = s.elementwise(mul, (s.add(by_rows, y), ()), (s.add(full, x), ()))
         s.download(first, second, s.elementwise(neg, (x, FULL)))
         self.assertEqual(kinds(s.region(null_context())).count(UpdateFusion), 1)
         rng = np.random.default_rng(3)
@@ -401,8 +401,8 @@ class TestElementwise(FusionTestCase):
         s.download(new_moment, new_weights)
         rng = np.random.default_rng(0)
         values = [rng.normal(size=(1, 40, 30)).astype("float32")[0] for _ in range(3)]
-        found = self.check(s, values, 1)
-        np.testing.assert_array_equal(found[0], values[1] - values[0])
+        result = self.check(s, values, 1)
+        np.testing.assert_array_equal(result[0], values[1] - values[0])
         self.assertEqual([ElementwiseFusion], kinds(s.region(null_context())))
         for context in (card_context(), opencl_context()):
             for a, b in zip(s.region(context)(values), s.region(context, fused=False)(values), strict=True):
@@ -411,8 +411,8 @@ class TestElementwise(FusionTestCase):
     def test_shapes_that_do_not_fit(self) -> None:
         """A result with a row is not broadcast, though what it is made of may be."""
         s = Steps(2)
-        made = s.elementwise(exp, (s.given[0], COLUMN))
-        s.download(made, s.elementwise(sub, (made, FULL), (s.given[1], FULL)))
+        result = s.elementwise(exp, (s.given[0], COLUMN))
+        s.download(result, s.elementwise(sub, (result, FULL), (s.given[1], FULL)))
         region = s.region(opencl_context())
         self.assertEqual([ElementwiseFusion], kinds(region))
         row = np.ones((1, 3), "float32")
@@ -436,14 +436,14 @@ class TestElementwise(FusionTestCase):
         rng = random.Random(11)
         for turn in range(24 if is_long() else 3):
             s = Steps(4)
-            made = [(v, FULL) for v in s.given[:3]]
+            result = [(v, FULL) for v in s.given[:3]]
             for _ in range(8):
                 op = rng.choice((tanh, neg, add, sub, maximum, mul))
-                args = [rng.choice(made[-6:]) for _ in range(1 if op in (tanh, neg) else 2)]
+                args = [rng.choice(result[-6:]) for _ in range(1 if op in (tanh, neg) else 2)]
                 if len(args) > 1 and rng.random() < 0.2:
                     args[1] = (s.given[3], COLUMN)
-                made.append((s.elementwise(op, *args), FULL))
-            s.download(*(v for v, _ in rng.sample(made[3:], 3)))
+                result.append((s.elementwise(op, *args), FULL))
+            s.download(*(v for v, _ in rng.sample(result[3:], 3)))
             values = [np.random.default_rng(k).normal(size=(5, 6)).astype("float32") for k in range(3)]
             values.append(np.full((1, 6), 0.5, "float32"))
             context = card_context() if turn % 2 else opencl_context()
@@ -459,8 +459,8 @@ class TestFunctionsOfOperations(FusionTestCase):
     def test_in_updates(self) -> None:
         s = Steps(2)
         s.download(s.elementwise(gammainc_der, (s.reduced(SUM, s.given[0], 0), (False,)), (s.given[1], (False,))))
-        found = self.check(s, [np.ones((3, 5), "float32"), np.full(5, 2, "float32")], 1)
-        np.testing.assert_allclose(found[0], gammainc_der.compute(np.full(5, 3.0), np.full(5, 2.0)), rtol=1e-6)
+        result = self.check(s, [np.ones((3, 5), "float32"), np.full(5, 2, "float32")], 1)
+        np.testing.assert_allclose(result[0], gammainc_der.compute(np.full(5, 3.0), np.full(5, 2.0)), rtol=1e-6)
 
     @slow
     def test_in_epilogues(self) -> None:
@@ -476,8 +476,8 @@ class TestFunctionsOfOperations(FusionTestCase):
         a, b = s.given
         total = s.kept(s.reduced(SUM, s.elementwise(gammainc_der, (a, FULL), (b, FULL))))
         s.download(s.elementwise(sub, (a, FULL), (total, ROW)))
-        found = self.check(s, [np.full((3, 4), 3, "float32"), np.full((3, 4), 2, "float32")], 1)
-        np.testing.assert_allclose(found[0][0, 0], 3 - 4 * gammainc_der.compute(3.0, 2.0), rtol=1e-6)
+        result = self.check(s, [np.full((3, 4), 3, "float32"), np.full((3, 4), 2, "float32")], 1)
+        np.testing.assert_allclose(result[0][0, 0], 3 - 4 * gammainc_der.compute(3.0, 2.0), rtol=1e-6)
 
 
 class TestSeveral(unittest.TestCase):

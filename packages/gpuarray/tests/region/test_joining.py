@@ -80,20 +80,20 @@ def normal(*shape: int, seed: int = 0) -> Any:
 
 
 class JoiningTestCase(unittest.TestCase):
-    def check(self, program: Program, values: Sequence[Any], wanted: int, card: int = 0) -> list[Any]:
+    def check(self, program: Program, values: Sequence[Any], expected: int, card: int = 0) -> list[Any]:
         """Check that values are those of single launches, in several calls, and how many launches there are.
 
         On a card there are `card` launches, where these are not as many as on a processor.
         """
         for context in (card_context(), opencl_context()):
             region = program.region(context)
-            found = region(values)
+            result = region(values)
             with mock.patch("theano_gpuarray.region._recording.plan_joins", alone):
                 single = program.region(context)(values)
             for other in (single, region(values)):
-                for a, b in zip(found, other, strict=True):
+                for a, b in zip(result, other, strict=True):
                     np.testing.assert_array_equal(a, b)
-        for cpu, count in ((True, wanted), (False, card or wanted)):
+        for cpu, count in ((True, expected), (False, card or expected)):
             null = null_context()
             null.properties = replace(null.properties, cpu=cpu, max_local=256)
             region = program.region(null)
@@ -101,7 +101,7 @@ class JoiningTestCase(unittest.TestCase):
             null.native.recorded()
             region(values)
             self.assertEqual(count, launches(null))
-        return found
+        return result
 
 
 @needs_opencl
@@ -111,8 +111,8 @@ class TestJoined(JoiningTestCase):
         shapes = (70, 80), (5,), ()
         p.read(*(p.elementwise(sub, len(shape), *p.given[2 * k : 2 * k + 2]) for k, shape in enumerate(shapes)))
         values = [normal(*shape, seed=k) for k, shape in enumerate(shape for shape in shapes for _ in range(2))]
-        for found, a, b in zip(self.check(p, values, 1), values[::2], values[1::2], strict=True):
-            np.testing.assert_array_equal(found, a - b)
+        for item, a, b in zip(self.check(p, values, 1), values[::2], values[1::2], strict=True):
+            np.testing.assert_array_equal(item, a - b)
 
     @slow
     def test_reductions_of_different_shapes_and_kinds(self) -> None:
@@ -120,10 +120,10 @@ class TestJoined(JoiningTestCase):
         x, y, z = p.given
         p.read(*(p.reduced(v, axis) for v in (x, y) for axis in (0, 1)), p.reduced(z, 0, LARGEST))
         values = [normal(300, 17), normal(9, 700, seed=1), normal(40, 33, seed=2)]
-        found = self.check(p, values, 1, 3)
-        np.testing.assert_allclose(found[0], values[0].sum(axis=0), rtol=1e-5, atol=1e-5)
-        np.testing.assert_allclose(found[3], values[1].sum(axis=1), rtol=1e-5, atol=1e-5)
-        np.testing.assert_array_equal(found[4], values[2].max(axis=0))
+        result = self.check(p, values, 1, 3)
+        np.testing.assert_allclose(result[0], values[0].sum(axis=0), rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(result[3], values[1].sum(axis=1), rtol=1e-5, atol=1e-5)
+        np.testing.assert_array_equal(result[4], values[2].max(axis=0))
 
     def test_products_of_one_text(self) -> None:
         p = Program(4)
@@ -137,7 +137,7 @@ class TestJoined(JoiningTestCase):
         p = Program(2)
         p.read(*(p.elementwise(neg, 1, v) for v in p.given), p.elementwise(add, 1, *p.given))
         empty = np.zeros(0, "float32")
-        self.assertEqual([(0,)] * 3, [found.shape for found in self.check(p, [empty, empty], 0)])
+        self.assertEqual([(0,)] * 3, [item.shape for item in self.check(p, [empty, empty], 0)])
         with self.assertRaises(StepError) as caught:
             p.region(opencl_context())([empty, np.zeros(2, "float32")])
         self.assertEqual(2, len(p.steps[caught.exception.step].inputs))
@@ -175,16 +175,16 @@ class TestJoined(JoiningTestCase):
             for _ in range(10):
                 op = rng.choice((tanh, neg, exp, add, sub, maximum))
                 count = 2 if op in (add, sub, maximum) else 1
-                made = p.elementwise(op, 2, *(rng.choice(matrices[-5:]) for _ in range(count)))
-                matrices.append(made if op is not exp else p.elementwise(tanh, 2, made))
+                result = p.elementwise(op, 2, *(rng.choice(matrices[-5:]) for _ in range(count)))
+                matrices.append(result if op is not exp else p.elementwise(tanh, 2, result))
                 if rng.random() < 0.4:
                     p.read(p.reduced(matrices[-1], rng.randrange(2)))
             p.read(*matrices[-2:])
             values = [normal(13, 13, seed=k) for k in range(3)]
             with mock.patch("theano_gpuarray.region._recording.plan_joins", alone):
-                wanted = p.region(opencl_context())(values)
+                expected = p.region(opencl_context())(values)
             context = card_context() if turn % 2 else opencl_context()
-            for a, b in zip(p.region(context)(values), wanted, strict=True):
+            for a, b in zip(p.region(context)(values), expected, strict=True):
                 np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-6)
 
 

@@ -74,8 +74,8 @@ class Program:
             return hash(tuple(memory[home][where]))
 
         for i in order:
-            target, *rest = self.events[i].arguments
-            *sources, reads, salt = rest
+            target, *others = self.events[i].arguments
+            *sources, reads, salt = others
             assert isinstance(target, DeviceOperand)
             used = [x for x in (*sources, *([target] if reads else [])) if isinstance(x, DeviceOperand)]
             home, where = span(target)
@@ -83,12 +83,12 @@ class Program:
         return [value(x) for x in self.arrays if x.slot in read]
 
 
-def any_order(rng: random.Random, found: Schedule) -> list[int]:
+def any_order(rng: random.Random, result: Schedule) -> list[int]:
     """Return one of the orders that lanes and waits allow."""
-    left = [[i for i, lane in enumerate(found.lanes) if lane == k] for k in range(max(found.lanes) + 1)]
+    left = [[i for i, lane in enumerate(result.lanes) if lane == k] for k in range(max(result.lanes) + 1)]
     done: list[int] = []
     while any(left):
-        ready = [lane for lane in left if lane and set(found.waits[lane[0]]) <= set(done)]
+        ready = [lane for lane in left if lane and set(result.waits[lane[0]]) <= set(done)]
         done.append(rng.choice(ready).pop(0))
     return done
 
@@ -105,17 +105,17 @@ class TestRandomLists(unittest.TestCase):
             first = schedule(program.events, lanes)
             layout = lay_out(program.events, program.sizes, leaving, first.beside)
             needed = conflicting_events(program.events, layout.places, program.sizes)
-            found = schedule(program.events, lanes, needed)
-            self.assertLessEqual(max(found.lanes), lanes - 1)
-            before = found.before
+            result = schedule(program.events, lanes, needed)
+            self.assertLessEqual(max(result.lanes), lanes - 1)
+            before = result.before
             for j, event in enumerate(program.events):
                 for i in range(j):
                     if conflict(program.events[i], event, layout, program.sizes):
-                        self.assertTrue(before[j] >> i & 1, (i, j, found))
+                        self.assertTrue(before[j] >> i & 1, (i, j, result))
                     beside += not before[j] >> i & 1
-            wanted = program.run(range(len(program.events)), {}, list(leaving))
+            expected = program.run(range(len(program.events)), {}, list(leaving))
             for _ in range(5):
-                self.assertEqual(wanted, program.run(any_order(rng, found), layout.places, list(leaving)))
+                self.assertEqual(expected, program.run(any_order(rng, result), layout.places, list(leaving)))
         self.assertGreater(beside, 100, "some events run side by side")
 
     def test_memory_is_given_on_behind_all_that_use_it(self) -> None:
@@ -140,14 +140,14 @@ class TestRandomLists(unittest.TestCase):
 
 
 class TestLanes(unittest.TestCase):
-    def events(self, *given: tuple[str, int, tuple[int, ...]]) -> list[Event]:
+    def events(self, *argument: tuple[str, int, tuple[int, ...]]) -> list[Event]:
         """Return events of a kind, each with the array that it writes and those that it reads."""
-        found = []
-        for kind, target, sources in given:
+        results = []
+        for kind, target, sources in argument:
             arrays = tuple(DeviceOperand(slot, "float32", (1000, 1000), (4000, 4)) for slot in (target, *sources))
             flags = (True, *(False for _ in sources))
-            found.append(Event("product" if kind == "product" else "launch", None, arrays, writes=flags))
-        return found
+            results.append(Event("product" if kind == "product" else "launch", None, arrays, writes=flags))
+        return results
 
     def test_leaves_run_beside_a_chain_of_products(self) -> None:
         events = self.events(
@@ -157,9 +157,9 @@ class TestLanes(unittest.TestCase):
             ("launch", 11, (1,)),
             ("product", 2, (1,)),
         )
-        found = schedule(events, 2)
-        self.assertEqual((0, 1, 0, 1, 0), found.lanes)
-        self.assertEqual(((), (0,), (), (2,), ()), found.waits)
+        result = schedule(events, 2)
+        self.assertEqual((0, 1, 0, 1, 0), result.lanes)
+        self.assertEqual(((), (0,), (), (2,), ()), result.waits)
 
     def test_what_libraries_compute_stays_in_the_first_lane(self) -> None:
         events = self.events(*(("product", k, (9,)) for k in range(4)))
@@ -174,10 +174,10 @@ class TestLanes(unittest.TestCase):
         events = self.events(
             ("product", 0, (9,)), ("launch", 1, (0,)), ("product", 2, (0,)), ("launch", 3, (0, 1)), ("product", 4, (2,))
         )
-        found = schedule(events, 2, needed_events(events))
-        for waits in found.waits:
+        result = schedule(events, 2, needed_events(events))
+        for waits in result.waits:
             for a, b in pairwise(waits):
-                self.assertFalse(found.before[b] >> a & 1)
+                self.assertFalse(result.before[b] >> a & 1)
 
 
 class TestRegions(unittest.TestCase):
@@ -191,23 +191,23 @@ class TestRegions(unittest.TestCase):
         x, number = 1, 2
         read = []
         for op in (tanh, exp, tanh):
-            product, made, bias = number, number + 1, number + 2
+            product, outcome, bias = number, number + 1, number + 2
             steps.append(Step(MatrixProductKernel("gemm", "float32"), (x, x), (product,)))
-            steps.append(Step(ElementwiseKernel(op, ("float32",), ("float32",), full, 2), (product,), (made,)))
-            steps.append(Step(sums, (made,), (bias,)))
+            steps.append(Step(ElementwiseKernel(op, ("float32",), ("float32",), full, 2), (product,), (outcome,)))
+            steps.append(Step(sums, (outcome,), (bias,)))
             read += [bias]
-            x, number = made, number + 3
+            x, number = outcome, number + 3
         steps += [Step(Download(), (v,), (v + 100,)) for v in read]
         region = Region(context, steps, [0], [v + 100 for v in read])
         # Joined launches leave nothing to run side by side.
         with mock.patch("theano_gpuarray.region.scheduling._joining._LARGE", 0):
             region([np.ones((300, 300), "float32")])
         (recording,) = region.recordings
-        found, events = recording.schedule, recording.events
-        self.assertIn(1, found.lanes)
+        result, events = recording.schedule, recording.events
+        self.assertIn(1, result.lanes)
         stems = {
             event.text.name.rpartition("_")[0]
-            for event, lane in zip(events, found.lanes, strict=True)
+            for event, lane in zip(events, result.lanes, strict=True)
             if lane and event.text
         }
         self.assertEqual({"reduction"}, stems)

@@ -17,13 +17,13 @@ def operand(dtype: str, *shape: int) -> DeviceOperand:
 
 class TestLibraryProducts(unittest.TestCase):
     def test_the_flag_asks_for_tf32(self) -> None:
-        for flag, wanted in ((False, "float32"), (True, "tf32")):
+        for flag, expected in ((False, "float32"), (True, "tf32")):
             with config.change_flags(gpuarray__tf32=flag):
-                for dtype, named in (("float32", wanted), ("float64", "float64"), ("float16", "float16")):
+                for dtype, named in (("float32", expected), ("float64", "float64"), ("float16", "float16")):
                     x = operand(dtype, 2, 2)
-                    found = library_product(x, x, x)
-                    assert found is not None, "rows lie one behind the other"
-                    self.assertEqual((found.dtype, found.sizes), (named, (2, 2, 2, 1)))
+                    result = library_product(x, x, x)
+                    assert result is not None, "rows lie one behind the other"
+                    self.assertEqual((result.dtype, result.sizes), (named, (2, 2, 2, 1)))
 
     def test_factors_of_float16_are_taken_from_the_host_alone(self) -> None:
         for dtype in ("float16", "float32"):

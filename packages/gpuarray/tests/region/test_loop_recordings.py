@@ -40,8 +40,8 @@ class AlignedNegative(Kernel):
 def run(kernel: AlignedNegative, recorder: Recorder, operands: Sequence[Operand]) -> Sequence[Operand]:
     (x,) = operands
     assert isinstance(x, DeviceOperand), "there are no host inputs"
-    given = contiguous(recorder, x, copied=True) if x.offset % 16 else x
-    result: Sequence[Operand] = device_form.lookup(NEGATED).run(NEGATED, recorder, [given])
+    operand = contiguous(recorder, x, copied=True) if x.offset % 16 else x
+    result: Sequence[Operand] = device_form.lookup(NEGATED).run(NEGATED, recorder, [operand])
     return result
 
 
@@ -59,17 +59,17 @@ class TestPlaces(unittest.TestCase):
             return None
         replays = Replays(context.native, GpuArray, context, np.empty, region.flags)
         replays.keep(values, flags_token(), entry)
-        return [np.asarray(found) for found in replays.make(values, entry)]
+        return [np.asarray(item) for item in replays.make(values, entry)]
 
     def test_rows_that_begin_at_other_multiples(self) -> None:
         for n, length in ((1, 4), (1, 3), (3, 4), (5, 8), (4, 3)):
-            found = self.loop(n, length)
+            result = self.loop(n, length)
             if length % 4 == 0:
-                self.assertIsNotNone(found, "all rows lie alike")
-            if found is not None:
-                wanted = 2.0 ** np.arange(1, n + 1)[:, None] * np.arange(1, length + 1)
-                np.testing.assert_array_equal(found[0], wanted)
-                np.testing.assert_array_equal(found[1], -wanted)
+                self.assertIsNotNone(result, "all rows lie alike")
+            if result is not None:
+                expected = 2.0 ** np.arange(1, n + 1)[:, None] * np.arange(1, length + 1)
+                np.testing.assert_array_equal(result[0], expected)
+                np.testing.assert_array_equal(result[1], -expected)
 
 
 if __name__ == "__main__":

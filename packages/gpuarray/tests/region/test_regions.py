@@ -67,8 +67,8 @@ class TestReplays(unittest.TestCase):
     def test_values(self) -> None:
         region = Region(self.context, [*CHAIN, Step(Download(), (5,), (6,))], [0], [6, 5])
         for scale in (1, 2, 3):
-            found, there = region([X / scale])
-            np.testing.assert_allclose(found, chain(X / scale), rtol=1e-6)
+            result, there = region([X / scale])
+            np.testing.assert_allclose(result, chain(X / scale), rtol=1e-6)
             np.testing.assert_allclose(np.asarray(there), chain(X / scale), rtol=1e-6)
         self.assertEqual(1, len(region.recordings))
 
@@ -95,8 +95,8 @@ class TestReplays(unittest.TestCase):
     def test_strides_of_arrays_on_the_device(self) -> None:
         region = Region(self.context, CHAIN[1:], [1], [5])
         x = upload(self.context, X / 12)
-        for view, wanted in ((x, X / 12), (x[::-1, 1:3], X[::-1, 1:3] / 12), (x.T, X.T / 12)):
-            np.testing.assert_allclose(np.asarray(region([view])[0]), chain(wanted), rtol=1e-6)
+        for view, expected in ((x, X / 12), (x[::-1, 1:3], X[::-1, 1:3] / 12), (x.T, X.T / 12)):
+            np.testing.assert_allclose(np.asarray(region([view])[0]), chain(expected), rtol=1e-6)
         self.assertEqual(3, len(region.recordings))
 
     def test_what_is_strided_on_the_host(self) -> None:
@@ -139,8 +139,8 @@ class TestReplays(unittest.TestCase):
         x = upload(self.context, data)
         for start in range(0, 60, 4):
             part = data[start : start + 4]
-            found = region([x, np.asarray(start), np.asarray(start + 4)])[0]
-            np.testing.assert_allclose(np.asarray(found), 2 * part * part, rtol=1e-6)
+            result = region([x, np.asarray(start), np.asarray(start + 4)])[0]
+            np.testing.assert_allclose(np.asarray(result), 2 * part * part, rtol=1e-6)
         self.assertEqual(1, len(region.recordings))
         np.testing.assert_allclose(
             np.asarray(region([x, np.asarray(62), np.asarray(70)])[0]), 2 * data[62:] ** 2, rtol=1e-6
@@ -151,8 +151,8 @@ class TestReplays(unittest.TestCase):
         region = Region(self.context, [Step(rows, (0, 1), (2,)), Step(Download(), (2,), (3,))], [0, 1], [2, 3])
         x = upload(self.context, X)
         for start in (0, 1, 2):
-            for found in region([x, np.asarray(start)]):
-                np.testing.assert_array_equal(np.asarray(found), X[start:])
+            for item in region([x, np.asarray(start)]):
+                np.testing.assert_array_equal(np.asarray(item), X[start:])
 
     def test_recordings_are_bounded(self) -> None:
         region = Region(null_context(), CHAIN, [0], [5])
@@ -193,8 +193,8 @@ class TestWhatTheDriverIsAsked(unittest.TestCase):
             self.assertLess(0, self.context.statistics()["in_use"])
             del region, result
         gc.collect()
-        found = self.context.statistics()
-        self.assertEqual((0, 0), (found["in_use"], found["buffers"]))
+        outcome = self.context.statistics()
+        self.assertEqual((0, 0), (outcome["in_use"], outcome["buffers"]))
 
     def test_temporary_arrays_share_memory(self) -> None:
         # Two arrays of 1024 bytes take turns; steps that may overwrite their operand work where the result lies.

@@ -43,15 +43,22 @@ class OpenClCase(unittest.TestCase):
 
 class TestDevices(OpenClCase):
     def test_numbers_and_places(self) -> None:
-        found = [driver.properties(index) for index in range(driver.count())]
-        self.assertEqual([(0, 0), (0, 1), (2, 0)], [(item["platform"], item["number"]) for item in found])
-        self.assertEqual(["device 0", "device 1", "device 2"], [item["name"] for item in found])
+        results = [driver.properties(index) for index in range(driver.count())]
+        self.assertEqual([(0, 0), (0, 1), (2, 0)], [(item["platform"], item["number"]) for item in results])
+        self.assertEqual(["device 0", "device 1", "device 2"], [item["name"] for item in results])
 
     def test_properties(self) -> None:
-        found = driver.properties(2)
-        self.assertEqual("OpenCL 1.2 of tests; OpenCL 1.2 Tests; 7", found["version"])
-        wanted = {"vendor": "tests", "max_local": 256, "warp": 32, "cpu": False, "halves": True, "long_atomics": False}
-        self.assertEqual(wanted, {name: found[name] for name in wanted})
+        result = driver.properties(2)
+        self.assertEqual("OpenCL 1.2 of tests; OpenCL 1.2 Tests; 7", result["version"])
+        expected = {
+            "vendor": "tests",
+            "max_local": 256,
+            "warp": 32,
+            "cpu": False,
+            "halves": True,
+            "long_atomics": False,
+        }
+        self.assertEqual(expected, {name: result[name] for name in expected})
         fail("clGetDeviceInfo")
         with self.assertRaisesRegex(DeviceError, "clGetDeviceInfo failed: CL_OUT_OF_RESOURCES"):
             driver.properties(0)
@@ -106,21 +113,21 @@ class TestFailures(OpenClCase):
                 x.write(0, data, blocking=False)
 
     def test_writes_without_pinned_memory(self) -> None:
-        x, found = self.context.allocate(MIB), bytearray(MIB)
+        x, result = self.context.allocate(MIB), bytearray(MIB)
         for name in ("clCreateBuffer", "clEnqueueMapBuffer"):
             fail(name)
             x.write(0, bytes([len(name)]) * MIB, blocking=False)
-            x.read(0, found)
-            self.assertEqual({len(name)}, set(found))
+            x.read(0, result)
+            self.assertEqual({len(name)}, set(result))
 
     def test_writes_with_little_pinned_memory(self) -> None:
         held = [self.context.allocate(MIB) for _ in range(12)]  # so that there is room for four pieces
         for number, buffer in enumerate(held):
             buffer.write(0, bytes([number]) * MIB, blocking=False)
-        found = bytearray(MIB)
+        result = bytearray(MIB)
         for number, buffer in enumerate(held):
-            buffer.read(0, found)
-            self.assertEqual({number}, set(found))
+            buffer.read(0, result)
+            self.assertEqual({number}, set(result))
 
     def test_unknown_status(self) -> None:
         fail("clFinish", -9999)

@@ -75,9 +75,9 @@ def opencl() -> Driver | None:
         return open_driver("cuda", {role: find_library(role).path for role in ("cuda", "nvrtc", "cublas")})
     reason = "it has no device"
     try:
-        found = open_driver("opencl", {"opencl": "libOpenCL.so.1"})
-        if found.count() > 0:
-            return found
+        result = open_driver("opencl", {"opencl": "libOpenCL.so.1"})
+        if result.count() > 0:
+            return result
     except DeviceError as error:
         reason = str(error)
     if os.environ.get("THEANO_REQUIRE_OPENCL", "0") not in {"", "0"}:
@@ -108,8 +108,8 @@ def _each(drivers: Callable[[], Sequence[Driver]], options: Mapping[str, Any]) -
 
 
 def _devices() -> Sequence[Driver]:
-    found = opencl()
-    return () if found is None else (found,)
+    result = opencl()
+    return () if result is None else (result,)
 
 
 def each_context(**options: Any) -> Decorator:

@@ -21,17 +21,17 @@ class TestDrivers(unittest.TestCase):
 
     @each_context()
     def test_properties(self, context: Context) -> None:
-        found = context.driver.properties(context.index)
-        self.assertEqual(NAMES, set(found))
+        result = context.driver.properties(context.index)
+        self.assertEqual(NAMES, set(result))
         for name in ("max_local", "local_memory", "memory", "max_buffer", "units", "warp"):
-            self.assertGreater(found[name], 0)
-        self.assertTrue(found["name"] and found["vendor"] and found["version"])
+            self.assertGreater(result[name], 0)
+        self.assertTrue(result["name"] and result["vendor"] and result["version"])
 
     def test_devices_of_all_platforms_are_numbered(self) -> None:
         driver = opencl()
         if driver is not None:
-            found = [driver.properties(index) for index in range(driver.count())]
-            places = [(item["platform"], item["number"]) for item in found]
+            results = [driver.properties(index) for index in range(driver.count())]
+            places = [(item["platform"], item["number"]) for item in results]
             self.assertEqual(sorted(set(places)), places)
             for index in range(driver.count()):
                 context = driver.open(index)
@@ -57,8 +57,8 @@ class TestDrivers(unittest.TestCase):
         context = null()
         x = context.allocate(64)
         matrix = (x, 0, 4, 0)
-        found = context.product("float32", (False, True), (4, 4, 4, 1), 1.0, matrix, matrix, (x, 3), matrix)
-        self.assertFalse(found)
+        result = context.product("float32", (False, True), (4, 4, 4, 1), 1.0, matrix, matrix, (x, 3), matrix)
+        self.assertFalse(result)
         with self.assertRaisesRegex(TypeError, "a buffer is wanted, not int"):
             context.product("float32", (False, True), (4, 4, 4, 1), 1.0, (1, 0, 4, 0), matrix, 0.0, matrix)  # type: ignore[arg-type]  # wrong on purpose
 

@@ -153,9 +153,9 @@ class TestWrongLaunches(unittest.TestCase):
 
     def test_objects_are_made_by_their_makers(self) -> None:
         context = null()
-        for made in (context, context.driver, context.allocate(1), kernel(context, "add")):
+        for result in (context, context.driver, context.allocate(1), kernel(context, "add")):
             with self.assertRaisesRegex(TypeError, "cannot create"):
-                type(made)()
+                type(result)()
 
 
 class TestRecords(unittest.TestCase):
@@ -186,7 +186,7 @@ class TestRecords(unittest.TestCase):
         x = context.allocate(8)
         for value in range(65540):
             x.fill(0, 8, value % 251)
-        found = context.recorded()
-        self.assertEqual(65536, len(found))
-        self.assertEqual(("fill", 8, 4), found[0])
-        self.assertEqual(("fill", 8, 65539 % 251), found[-1])
+        result = context.recorded()
+        self.assertEqual(65536, len(result))
+        self.assertEqual(("fill", 8, 4), result[0])
+        self.assertEqual(("fill", 8, 65539 % 251), result[-1])

@@ -25,9 +25,9 @@ class TestLaunchLists(unittest.TestCase):
         replayed.run(buffers)
         expected = np.concatenate([20 * x[:4] + 1, 2 * x[4:]])
         np.testing.assert_array_equal(download(buffers[1], "float32"), expected)
-        found = download(buffers[2], "float32")
-        np.testing.assert_array_equal(found[1:], expected[2:])
-        self.assertTrue(np.isnan(found[0]))
+        result = download(buffers[2], "float32")
+        np.testing.assert_array_equal(result[1:], expected[2:])
+        self.assertTrue(np.isnan(result[0]))
 
     @each_device()
     def test_replays_with_other_buffers(self, context: Context) -> None:

@@ -87,10 +87,10 @@ class TestPool(unittest.TestCase):
         del held, buffer, large
         context.trim()
         self.assertEqual(4 * MIB, context.statistics()["pooled"])
-        whole = context.allocate(4 * MIB)
+        full = context.allocate(4 * MIB)
         self.assertEqual(2, context.statistics()["allocations"])
         self.assertEqual(0, context.statistics()["pooled"])
-        del whole
+        del full
 
     def test_as_much_ahead_as_there_is(self) -> None:
         context = null(1, preallocate=100 * MIB)

@@ -58,14 +58,14 @@ class TestOpenCl(unittest.TestCase):
 
     def test_no_platforms(self) -> None:
         self.build()
-        found = self.opened("fake.fake_platforms(0)")
-        self.assertEqual("0\nthere is no device 0: opencl has 0\n  Hint: choose one below that number\n", found)
+        result = self.opened("fake.fake_platforms(0)")
+        self.assertEqual("0\nthere is no device 0: opencl has 0\n  Hint: choose one below that number\n", result)
 
     def test_calls_at_the_start_fail(self) -> None:
         self.build()
         for name in ("clGetPlatformIDs", "clGetDeviceIDs"):
-            found = self.opened(f"fake.fake_fail({name.encode()!r}, -6, 1)")
-            self.assertEqual(f"{name} failed: CL_OUT_OF_HOST_MEMORY (-6)\n", found)
+            result = self.opened(f"fake.fake_fail({name.encode()!r}, -6, 1)")
+            self.assertEqual(f"{name} failed: CL_OUT_OF_HOST_MEMORY (-6)\n", result)
 
     def test_a_library_without_a_function(self) -> None:
         self.build("-DWITHOUT_FLUSH")

@@ -37,17 +37,19 @@ class TestRepeats(unittest.TestCase):
                 launches = LaunchList(context, running_sum(context, count), 4)
                 x = np.random.default_rng(0).normal(size=(count, 4)).astype("float32")
                 for _ in range(3):
-                    given = [upload(context, x), *(context.allocate(n) for n in (16 * count, 32, 16))]
-                    launches.run(given)
-                    np.testing.assert_array_equal(download(given[1], "float32", x.size).reshape(x.shape), x)
-                    np.testing.assert_array_equal(download(given[3], "float32", 4), np.full(4, count * (count - 1) / 2))
+                    operands = [upload(context, x), *(context.allocate(n) for n in (16 * count, 32, 16))]
+                    launches.run(operands)
+                    np.testing.assert_array_equal(download(operands[1], "float32", x.size).reshape(x.shape), x)
+                    np.testing.assert_array_equal(
+                        download(operands[3], "float32", 4), np.full(4, count * (count - 1) / 2)
+                    )
 
     @each_context()
     def test_counts(self, context: Context) -> None:
         for count in COUNTS:
             before = context.statistics()["launches"]
-            given = [context.allocate(n) for n in (16 * count, 16 * count, 32, 16)]
-            LaunchList(context, running_sum(context, count), 4).run(given)
+            operands = [context.allocate(n) for n in (16 * count, 16 * count, 32, 16)]
+            LaunchList(context, running_sum(context, count), 4).run(operands)
             self.assertEqual(count, context.statistics()["launches"] - before)
 
     def test_numbers(self) -> None:

@@ -17,8 +17,8 @@ MOVED, KEYED = b"\x01", b"\x02"
 FLOATS = np.dtype("float32")
 
 
-def _unexplained(*told: int) -> object:
-    raise AssertionError(f"no kernel looks for anything, but {told} was found")
+def _unexplained(*message: int) -> object:
+    raise AssertionError(f"no kernel looks for anything, but {message} was found")
 
 
 class TestReplays(unittest.TestCase):
@@ -40,9 +40,9 @@ class TestReplays(unittest.TestCase):
         x = arrays.asarray(np.arange(4, dtype="float32"), context=self.context)
         self.assertIsNone(replays.run([x], 0))
         self.assertTrue(replays.keep([x], 0, self.copied(16)))
-        found = replays.run([x], 0)
-        assert found is not None
-        there, here, count = found
+        result = replays.run([x], 0)
+        assert result is not None
+        there, here, count = result
         self.assertIsInstance(there, GpuArray)
         self.assertIs(there.context, self.context)
         self.assertEqual(((4,), (4,), 0, FLOATS), (there.shape, there.strides, there.offset, there.dtype))
@@ -96,8 +96,10 @@ class TestReplays(unittest.TestCase):
     def test_arrays_are_copied_where_no_call_waits(self) -> None:
         launches, sources, (there, *_), status, explain = self.copied(800_000)
         x = np.zeros(200_000, "float32")
-        found = [self.replays(MOVED).make([x + k], (launches, sources, (there,), status, explain))[0] for k in range(3)]
-        for k, array in enumerate(found):
+        results = [
+            self.replays(MOVED).make([x + k], (launches, sources, (there,), status, explain))[0] for k in range(3)
+        ]
+        for k, array in enumerate(results):
             self.assertTrue((np.asarray(array) == k).all())
 
     def test_failures_after_arrays_were_written(self) -> None:
@@ -124,8 +126,8 @@ class TestReplays(unittest.TestCase):
         self.assertFalse(many.keep([np.zeros(1 << 16)], 0, self.copied(16)))
 
     def test_calls_that_are_told_what_they_do(self) -> None:
-        found = self.replays(MOVED).make([np.ones(4, "float32")], self.copied(16))
-        self.assertEqual((4,), found[1].shape)
+        result = self.replays(MOVED).make([np.ones(4, "float32")], self.copied(16))
+        self.assertEqual((4,), result[1].shape)
 
     def test_kept_calls_are_bounded(self) -> None:
         replays = self.replays(KEYED)
@@ -137,20 +139,20 @@ class TestReplays(unittest.TestCase):
 
     def test_statuses(self) -> None:
         replays = self.replays(b"")
-        told = list[tuple[int, ...]]()
+        message = list[tuple[int, ...]]()
 
         def explain(*numbers: int) -> object:
-            told.append(numbers)
+            message.append(numbers)
             raise IndexError("out of bounds")
 
         fine = (None, ((STATUS, None),), (), 0, explain)
         self.assertEqual([], replays.make([], fine))
-        self.assertEqual([], told)
+        self.assertEqual([], message)
         # What is kept as a status holds no zeros here, as if a kernel had written to it.
         wrong = (LaunchList(self.context.native, (("fill", 0, 0, 32, 1),), 1), ((STATUS, None),), (), 0, explain)
         with self.assertRaisesRegex(IndexError, "out of bounds"):
             replays.make([], wrong)
-        self.assertEqual([(int.from_bytes(b"\x01" * 8, "little"),) * 4], told)
+        self.assertEqual([(int.from_bytes(b"\x01" * 8, "little"),) * 4], message)
         self.assertEqual([], replays.make([], fine), "the next call has a clean one")
         with self.assertRaises(SystemError):
             replays.make([], (*wrong[:4], lambda *numbers: None))
@@ -183,5 +185,5 @@ class TestReplays(unittest.TestCase):
         replays = self.replays(b"")
         held = self.context.native.allocate(16)
         entry = (None, ((HELD, held),), ((0, False, FLOATS, (4,), (4,), 0),), None, _unexplained)
-        (found,) = replays.make([], entry)
-        self.assertIs(found.buffer, held)
+        (result,) = replays.make([], entry)
+        self.assertIs(result.buffer, held)

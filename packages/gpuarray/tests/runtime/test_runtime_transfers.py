@@ -103,9 +103,9 @@ class TestTransfers(unittest.TestCase):
             y = context.allocate(value.nbytes)
             y.fill(0, y.nbytes, 0)
             y.copy(8, x, 16, value.nbytes - 16)
-            found = download(y, "float64")
-            np.testing.assert_array_equal(found[1:-1], value[2:])
-            self.assertEqual((0, 0), (found[0], found[-1]))
+            result = download(y, "float64")
+            np.testing.assert_array_equal(result[1:-1], value[2:])
+            self.assertEqual((0, 0), (result[0], result[-1]))
             x.copy(0, y, 0, 8)
             self.assertEqual(0, download(x, "float64", 1)[0])
 

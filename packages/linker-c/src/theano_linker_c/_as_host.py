@@ -1,4 +1,4 @@
-"""Values as arrays on the host: for checks, messages and whoever looks at what machines compute."""
+"""Values as arrays on the host: for checks, messages and observers of machines."""
 
 from __future__ import annotations
 

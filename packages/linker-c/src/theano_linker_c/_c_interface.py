@@ -1,4 +1,4 @@
-"""What a type says in C: how its values become C variables and go back; the forms for numbers and for arrays."""
+"""The C interface of types: how values become C variables and go back; the forms for numbers and for arrays."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ if (py_{name} == Py_None) {{
         self._undefined("c_sync")
 
     def c_cleanup(self, name: str, sub: Sub) -> str:
-        """Return code that frees what `c_init` or `c_extract` got; run after failures too."""
+        """Return code that frees the results of `c_init` or `c_extract`; run after failures too."""
         self._undefined("c_cleanup")
 
     def c_code_cache_version(self) -> tuple[Hashable, ...]:
@@ -126,7 +126,7 @@ def numpy_c_type(dtype: str) -> str:
 
 
 def dtype_specs(dtype: str, *, scalar: bool) -> tuple[type, str, str]:
-    """Return what C code of ops asks of a dtype: a Python class, its name in C, and NumPy's name for it.
+    """Return the names of a dtype for C code of ops: a Python class, its name in C, and NumPy's name for it.
 
     Parameters
     ----------

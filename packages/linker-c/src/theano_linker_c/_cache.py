@@ -1,10 +1,10 @@
-"""Compiled kernels on disk, found by what they are made of.
+"""Compiled kernels on disk, by their content.
 
 ``index/<key>.json`` names, for one kernel, the object file that holds it; ``objects/`` holds
 the files, named by their digests. Both appear under their names only when complete. An object is taken only if its
-digest is right, an index entry only if it carries a digest that needs this user's secret: whatever else lies there,
+digest is right, an index entry only if it carries a digest that needs this user's secret: other files,
 planted by somebody else or damaged, counts as missing and is made again.
-``functions/<key>`` holds what is kept of a rewritten function, signed together with its key.
+``functions/<key>`` holds a rewritten function, signed together with its key.
 Both carry two times: the time of change says when they were made, the time of access when they were last taken.
 """
 
@@ -63,7 +63,7 @@ class KernelCache:
     max_age : int
         Seconds after which an object is no longer taken.
     max_bytes : int
-        Bytes of objects that are kept; above them, those that were not taken for longest go.
+        Bytes of objects to keep; above them, the least recently used ones go.
     """
 
     def __init__(self, folder: CompileDirectory, max_age: int, max_bytes: int) -> None:
@@ -74,7 +74,7 @@ class KernelCache:
         self._verified: dict[str, tuple[int, int, int]] = {}
         #: Key of a kernel that has been found or stored here -> the name of its object.
         self._holders: dict[str, str] = {}
-        #: Path -> when the folder of functions there has changed, and what the names in it begin with.
+        #: Path -> when the folder of functions there has changed, and the first letters of the names in it.
         self._listings: dict[str, tuple[int, frozenset[str]]] = {}
 
     def find(self, key: str) -> str | None:
@@ -88,7 +88,7 @@ class KernelCache:
         return None
 
     def find_function(self, key: str) -> bytes | None:
-        """Give what was stored of the function `key`; None if there is nothing that this user has signed."""
+        """Return the stored bytes of the function `key`; None if there are none that this user has signed."""
         for place in self.folder.places():
             path = place.file(FUNCTIONS, key)
             try:
@@ -109,7 +109,7 @@ class KernelCache:
         return any(start in self._starts(place, len(start)) for place in self.folder.places())
 
     def _starts(self, place: Place, length: int) -> frozenset[str]:
-        """Return what the keys of functions begin with, read anew when files have come or gone."""
+        """Return the beginnings of the keys of functions, read anew when files have come or gone."""
         path = place.file(FUNCTIONS)
         try:
             changed = os.stat(path).st_mtime_ns
@@ -119,7 +119,7 @@ class KernelCache:
             found = frozenset(name[:length] for name in os.listdir(path))
         except OSError:
             return frozenset()
-        # What comes at nearly the same moment would not change the time, which is that of a tick of the clock.
+        # A change at nearly the same moment would not change the time, which is that of a tick of the clock.
         if time.time_ns() - changed > _TICK_NS:
             self._listings[place.path] = changed, found
         return found
@@ -173,7 +173,7 @@ class KernelCache:
         return next((name for place in self.folder.places() if (name := _entry_in(place, key)) is not None), None)
 
     def holder(self, key: str) -> str | None:
-        """Give what :meth:`entry` gives, without a look at the disk for kernels that were found or stored before."""
+        """Return the result of :meth:`entry`, without a look at the disk for known kernels."""
         return self._holders.get(key) or self.entry(key)
 
     def _remember(self, name: str, keys: Sequence[str]) -> None:
@@ -204,7 +204,7 @@ class KernelCache:
         return path
 
     def _due(self) -> bool:
-        """Tell whether it is time to look for what can go: now and then, since that reads the whole directory."""
+        """Tell whether it is time to look for superfluous files: now and then, since that reads the whole directory."""
         if self._stores % _TRIM_STORES == 0:
             return True
         try:
@@ -214,11 +214,11 @@ class KernelCache:
         return abs(time.time() - last) > _TRIM
 
     def objects(self) -> list[CachedObject]:
-        """List the object files; those that were not taken for longest come first."""
+        """List the object files; the least recently used come first."""
         return self._listed("objects")
 
     def functions(self) -> list[CachedObject]:
-        """List the files of functions; those that were not taken for longest come first."""
+        """List the files of functions; the least recently used come first."""
         return self._listed(FUNCTIONS)
 
     def _listed(self, folder: str) -> list[CachedObject]:
@@ -243,9 +243,9 @@ class KernelCache:
         return found
 
     def clean(self) -> int:
-        """Remove what is too old, above the bound, or left by killed processes; gives the number of objects removed.
+        """Remove files that are too old, above the bound, or left by killed processes; return the number of objects.
 
-        Other processes may use the cache meanwhile: what they have loaded stays loaded, what they miss they make again.
+        Other processes may use the cache meanwhile: loaded kernels stay loaded, missing ones are made again.
         """
         self.folder.write(b"", "cleaned")
         self.folder.sweep()
@@ -257,7 +257,7 @@ class KernelCache:
         return gone
 
     def clean_damaged(self) -> int:
-        """Remove objects that are not what their names say, and entries that lead nowhere.
+        """Remove objects that differ from their names' digests, and entries that lead nowhere.
 
         Returns
         -------
@@ -287,7 +287,7 @@ class KernelCache:
         return gone
 
     def _remove(self, items: Sequence[CachedObject]) -> int:
-        """Remove objects and what belongs to them; gives the number of those that could be removed."""
+        """Remove objects and their entries; returns the number of removed ones."""
         gone = 0
         for item in items:
             gone += remove(item.path)
@@ -310,7 +310,7 @@ class KernelCache:
 
 
 def _superfluous(items: Sequence[CachedObject], oldest: float, limit: int) -> list[CachedObject]:
-    """Return those that were made before `oldest`, and those not taken for longest where all are above the limit."""
+    """Return the objects made before `oldest`, and the least recently used where all are above the limit."""
     gone = [item for item in items if item.made < oldest]
     kept = [item for item in items if item.made >= oldest]
     total = sum(item.bytes for item in kept)

@@ -1,4 +1,4 @@
-"""Functions in C whose text is copied to where they are called: finding them in a file, and what they call."""
+"""Functions in C whose text is copied to where they are called: finding them in a file, and their callees."""
 
 from __future__ import annotations
 

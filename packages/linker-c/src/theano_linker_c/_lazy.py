@@ -76,13 +76,13 @@ def _load_alone(short: str) -> Any:
 
 @cache
 def safe_archive() -> Any:
-    """Return what loads archives that anybody may have made; few programs do."""
+    """Return the module that loads archives from anywhere; few programs do."""
     return importlib.import_module(".archive._safe", __package__)
 
 
 @cache
 def exporting() -> Any:
-    """Return what writes functions as C; few programs do."""
+    """Return the module that writes functions as C; few programs do."""
     return importlib.import_module(".export", __package__)
 
 
@@ -94,11 +94,11 @@ def loop_code() -> Any:
 
 @cache
 def cached_functions() -> Any:
-    """Return what reads and writes functions on disk; not all programs have such."""
+    """Return the module that reads and writes functions on disk; not all programs have such."""
     return importlib.import_module("._function._cached._files", __package__)
 
 
 @cache
 def restored_functions() -> Any:
-    """Return what makes functions of what was read from disk; a process that finds none needs it not."""
+    """Return the module that restores functions from disk; a process without any does not need it."""
     return importlib.import_module("._function._cached._restored", __package__)

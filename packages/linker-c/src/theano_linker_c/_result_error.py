@@ -1,4 +1,4 @@
-"""The error for what ops' code leaves in the place of a result."""
+"""The error for wrong results of ops' code."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def replaced_cell(node: Apply, k: int) -> ResultError:
 
 
 def results_in(node: Apply, cells: Sequence[list[Any]], storage: Sequence[list[Any]]) -> list[Any]:
-    """Return what `perform` has put into the cells of its storage.
+    """Return the values that `perform` has put into the cells of its storage.
 
     Raises
     ------

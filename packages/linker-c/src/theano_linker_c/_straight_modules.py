@@ -21,7 +21,7 @@ def announce_straight_rules(module: str) -> None:
 
 
 def import_straight_rules() -> None:
-    """Import what has been announced, once, whichever thread comes first."""
+    """Import the announced modules, once, in the first thread that asks."""
     for module in list(_modules):
         importlib.import_module(module)
         _modules.pop(module, None)

@@ -1,6 +1,6 @@
-"""The command ``theano-cache``: what compiled code is kept on disk, and how to get rid of it.
+"""The command ``theano-cache``: lists the compiled code on disk, and removes it.
 
-Other processes may run meanwhile. What they have loaded stays loaded; what they miss later they compile again.
+Other processes may run meanwhile. Loaded code stays loaded; missing code is compiled again.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _DESCRIPTION = "Shows and cleans the cache of compiled code. Without a command i
 _COMMANDS = {
     "list": "list the compiled objects and the rewritten functions: size, kernels, when they were made and last used",
     "clear": "remove all compiled code and all rewritten functions of this platform",
-    "cleanup": "remove what is damaged, too old, above the size limit, or left behind by killed processes",
+    "cleanup": "remove files that are damaged, too old, above the size limit, or left behind by killed processes",
     "purge": "remove the directory of this platform with all that is in it",
     "unlock": "remove the locks by which processes wait for each other",
     "basecompiledir": "print the directory that holds the caches of all platforms",
@@ -84,7 +84,7 @@ def open_cache(directory: str | None = None) -> KernelCache:
     Parameters
     ----------
     directory : str, optional
-        By default what the flag ``compiledir`` says.
+        By default the value of the flag ``compiledir``.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""Modes: how the graph of a function is rewritten, and what runs it.
+"""Modes: how the graph of a function is rewritten, and the linker that runs it.
 
-A mode is a linker (what runs the program) and an optimizer (a query on :data:`optdb`, the database of rewrites). Higher
+A mode is a linker (runs the program) and an optimizer (a query on :data:`optdb`, the database of rewrites). Higher
 layers register their rewrites in :data:`optdb`; a mode finds them the next time it is used.
 """
 
@@ -167,7 +167,7 @@ def register_optimizer(name: str, optimizer: RewriteQuery) -> None:
 
 
 class Mode:
-    """How a function is compiled: what rewrites its graph and what runs it.
+    """How a function is compiled: the rewrites of its graph and its linker.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ class Mode:
     Raises
     ------
     ModeError
-        For a name that is not known; the message lists those that are.
+        For an unknown name; the message lists the known ones.
 
     Examples
     --------

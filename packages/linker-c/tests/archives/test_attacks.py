@@ -30,10 +30,10 @@ float64 = ScalarType("float64")
 def archive(steps: bytes | Sequence[Step], packed: int = zipfile.ZIP_DEFLATED, **members: bytes) -> io.BytesIO:
     """Return an archive with a pickle of some codes, and other members."""
     file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", packed) as made:
+    with zipfile.ZipFile(file, "w", packed) as result:
         for name, data in members.items():
-            made.writestr(name, data)
-        made.writestr("pkl", steps if isinstance(steps, bytes) else b"\x80\x04" + b"".join(steps) + b".")
+            result.writestr(name, data)
+        result.writestr("pkl", steps if isinstance(steps, bytes) else b"\x80\x04" + b"".join(steps) + b".")
     file.seek(0)
     return file
 
@@ -134,23 +134,23 @@ class TestAttacks(unittest.TestCase):
             ("this", "s"),
             ("os.path", "join"),
         ):
-            known = module in sys.modules
+            reference = module in sys.modules
             self.refuses(archive([name(module, attribute)]), f"{module}.{attribute}")
-            self.assertEqual(module in sys.modules, known, module)
+            self.assertEqual(module in sys.modules, reference, module)
 
     def test_calls(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
-            made = os.path.join(folder, "made")
+            result = os.path.join(folder, "made")
             for function, arguments in (
-                (os.mkdir, (made,)),
-                (os.system, (f"touch {made}",)),
-                (open, (made, "w")),
-                (exec, (f"open({made!r}, 'w')",)),
+                (os.mkdir, (result,)),
+                (os.system, (f"touch {result}",)),
+                (open, (result, "w")),
+                (exec, (f"open({result!r}, 'w')",)),
                 (getattr, (os, "mkdir")),
                 (__import__, ("os",)),
                 (print, ("here",)),
-                (np.load, (made,)),
-                (np.memmap, (made, "u1", "w+", 0, (4,))),
+                (np.load, (result,)),
+                (np.memmap, (result, "u1", "w+", 0, (4,))),
                 (pickle.loads, (b"N.",)),
             ):
                 with self.subTest(function=function.__name__):
@@ -284,10 +284,10 @@ class TestAttacks(unittest.TestCase):
 
     def test_a_member_that_says_less_than_it_has(self) -> None:
         file = archive([text("numpy.ndarray.a") + b"Q"], packed=zipfile.ZIP_STORED, a=npy(np.arange(4.0)))
-        whole = bytearray(file.getvalue())
-        place = whole.rindex(b"PK\x01\x02", 0, whole.rindex(b"PK\x01\x02"))
-        whole[place + 24 : place + 28] = struct.pack("<I", 1 << 31)
-        self.refuses(io.BytesIO(bytes(whole)), "max_bytes|cannot be unpacked|damaged")
+        full = bytearray(file.getvalue())
+        position = full.rindex(b"PK\x01\x02", 0, full.rindex(b"PK\x01\x02"))
+        full[position + 24 : position + 28] = struct.pack("<I", 1 << 31)
+        self.refuses(io.BytesIO(bytes(full)), "max_bytes|cannot be unpacked|damaged")
 
     def test_depth(self) -> None:
         deep = b")" + b"\x85" * 100_000
@@ -360,9 +360,9 @@ class TestValues(unittest.TestCase):
         for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
             file = io.BytesIO()
             dump(values, file, protocol=protocol)
-            found = load(file, safe=True)
-            self.assertEqual(list(map(repr, found)), list(map(repr, values)), protocol)
-            self.assertEqual(list(map(type, found)), list(map(type, values)), protocol)
+            result = load(file, safe=True)
+            self.assertEqual(list(map(repr, result)), list(map(repr, values)), protocol)
+            self.assertEqual(list(map(type, result)), list(map(type, values)), protocol)
 
     def test_arrays(self) -> None:
         arrays = [
@@ -379,11 +379,11 @@ class TestValues(unittest.TestCase):
         ]
         file = io.BytesIO()
         dump(arrays, file)
-        for found, wanted in zip(load(file, safe=True), arrays, strict=True):
-            np.testing.assert_array_equal(found, wanted)
-            self.assertEqual((found.dtype, found.shape), (wanted.dtype, wanted.shape))
-            self.assertEqual(found.flags.f_contiguous, wanted.flags.f_contiguous)
-            self.assertTrue(found.flags.writeable and found.flags.owndata)
+        for item, expected in zip(load(file, safe=True), arrays, strict=True):
+            np.testing.assert_array_equal(item, expected)
+            self.assertEqual((item.dtype, item.shape), (expected.dtype, expected.shape))
+            self.assertEqual(item.flags.f_contiguous, expected.flags.f_contiguous)
+            self.assertTrue(item.flags.writeable and item.flags.owndata)
 
     def test_identities_and_cycles(self) -> None:
         array, own = np.ones(2), [1]
@@ -406,20 +406,20 @@ class TestValues(unittest.TestCase):
         ]
         for make in makers:
             file = io.BytesIO()
-            given = make()
-            given.normal(size=7)
-            dump(given, file)
-            found = load(file, safe=True)
-            np.testing.assert_array_equal(found.normal(size=5), given.normal(size=5))
-            if isinstance(given, np.random.Generator) and hasattr(given, "spawn"):
-                expected = given.spawn(1)[0].random()
+            operand = make()
+            operand.normal(size=7)
+            dump(operand, file)
+            result = load(file, safe=True)
+            np.testing.assert_array_equal(result.normal(size=5), operand.normal(size=5))
+            if isinstance(operand, np.random.Generator) and hasattr(operand, "spawn"):
+                expected = operand.spawn(1)[0].random()
                 # NumPy 1 does not pickle the seed: the children of what is loaded are then fresh ones each time.
                 kept = pickle.loads(pickle.dumps(make())).spawn(1)[0].random() == make().spawn(1)[0].random()
-                self.assertEqual(found.spawn(1)[0].random() == expected, kept)
+                self.assertEqual(result.spawn(1)[0].random() == expected, kept)
 
     def test_codes_are_those_of_pickle(self) -> None:
-        known = {code.code for code in pickletools.opcodes}
+        reference = {code.code for code in pickletools.opcodes}
         for code in map(chr, range(256)):
-            if code not in known:
+            if code not in reference:
                 with self.assertRaisesRegex(UnsafeArchiveError, "does not exist"):
                     load(archive(code.encode("latin1") + b"."), safe=True)

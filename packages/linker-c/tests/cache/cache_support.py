@@ -58,8 +58,8 @@ class CacheTestCase(unittest.TestCase):
         return KernelCache(CompileDirectory(self.path), max_age, max_bytes)
 
     def names(self, folder: str) -> list[str]:
-        found = Path(self.path, folder)
-        return sorted(entry.name for entry in found.iterdir()) if found.is_dir() else []
+        result = Path(self.path, folder)
+        return sorted(entry.name for entry in result.iterdir()) if result.is_dir() else []
 
     def object_paths(self) -> list[Path]:
         return [Path(self.path, "objects", name) for name in self.names("objects")]

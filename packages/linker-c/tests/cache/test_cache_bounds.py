@@ -21,9 +21,9 @@ class TestBounds(CacheTestCase):
         ops = (sc.exp, sc.neg, sc.sqr, sc.tanh)
         now = time.time()
         for age, op in enumerate(ops):
-            known = set(self.names("objects"))
+            reference = set(self.names("objects"))
             self.build(op)
-            (name,) = set(self.names("objects")) - known
+            (name,) = set(self.names("objects")) - reference
             path = Path(self.path, "objects", name)
             # The first is the oldest, but was used last.
             os.utime(path, (now - (0 if age == 0 else 100 - age), now - 200 + age))
@@ -50,8 +50,8 @@ class TestBounds(CacheTestCase):
         self.build(sc.exp)
         (path,) = self.object_paths()
         for age, removed in ((1000 + 6 * _DAY, 0), (1000 + 8 * _DAY, 1)):
-            made = time.time() - age
-            os.utime(path, (made, made))
+            result = time.time() - age
+            os.utime(path, (result, result))
             with self.subTest(age=age):
                 self.assertEqual(self.cache(max_age=1000).clean(), removed)
 

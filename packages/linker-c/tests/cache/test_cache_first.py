@@ -48,7 +48,7 @@ class TestFirstUse(CacheTestCase):
                 self.outputs.append(output)
 
         first = Broken()
-        found = _toolchain.find_toolchain(self.options, self.cache().folder, first)
-        self.assertIsNotNone(found)
+        result = _toolchain.find_toolchain(self.options, self.cache().folder, first)
+        self.assertIsNotNone(result)
         self.assertEqual(first.outputs, [])
         self.assertEqual(len(self.sources), 2)

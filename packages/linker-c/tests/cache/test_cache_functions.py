@@ -26,10 +26,10 @@ class TestFunctionsOnDisk(CacheTestCase):
         def read() -> None:
             while not finished.is_set():
                 for key, data in content.items():
-                    found = reader.find_function(key)
-                    if found is not None:
+                    result = reader.find_function(key)
+                    if result is not None:
                         hits.append(1)
-                        if found != data:
+                        if result != data:
                             wrong.append(key)
 
         thread = threading.Thread(target=read)

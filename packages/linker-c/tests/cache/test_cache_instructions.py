@@ -25,8 +25,8 @@ class InstructionsTests(unittest.TestCase):
     def elsewhere(self, payload: Any, code: LoadedKernel | None, there: LoadedKernel | None) -> Any:
         """Return the payload as another process has it, where the code is `there`."""
         kinds, rows = self.tell(payload, code)
-        (found,) = encode_again(kinds, rows, {FORM: there}, lambda number: encoded(f"of node {number}", there))
-        return found[4]
+        (result,) = encode_again(kinds, rows, {FORM: there}, lambda number: encoded(f"of node {number}", there))
+        return result[4]
 
     def test_addresses_of_the_own_code_are_those_of_the_other_process(self) -> None:
         code, there = LoadedKernel("f", HERE, HERE + 64), LoadedKernel("f", THERE, THERE + 80)

@@ -96,17 +96,17 @@ class TestPlantedCode(CacheTestCase):
 
     def test_a_directory_that_is_exchanged_after_the_check_is_not_used(self) -> None:
         os.makedirs(self.path, mode=0o700)
-        place = Place(self.path)
-        with open(place.file("mine"), "w") as file:
+        position = Place(self.path)
+        with open(position.file("mine"), "w") as file:
             file.write("mine")
         os.rename(self.path, self.path + ".away")
         os.makedirs(self.path)
         with open(os.path.join(self.path, "mine"), "w") as file:
             file.write("planted")
         if sys.platform == "linux":
-            with open(place.file("mine")) as file:
+            with open(position.file("mine")) as file:
                 self.assertEqual(file.read(), "mine")
-        self.assertFalse(place.current)
+        self.assertFalse(position.current)
 
     def test_descriptors_that_a_program_closes_are_opened_again(self) -> None:
         folder = CompileDirectory(self.path)

@@ -52,16 +52,16 @@ def _build(nodes: Sequence[Apply], inputs: Sequence[Variable], outputs: Sequence
     built.append(len(nodes))
 
     def run(values: list[Any]) -> list[Any]:
-        known = dict(zip(inputs, values, strict=True))
+        reference = dict(zip(inputs, values, strict=True))
         for node in nodes:
             cells: list[list[Any]] = [[None] for _ in node.outputs]
-            operands = [known[v] for v in node.inputs]
+            operands = [reference[v] for v in node.inputs]
             try:
                 node.op.perform(node, operands, cells)
             except ValueError as error:
                 raise NodeError(node, operands, error) from error
-            known.update((v, cell[0]) for v, cell in zip(node.outputs, cells, strict=True))
-        return [known[v] for v in outputs]
+            reference.update((v, cell[0]) for v, cell in zip(node.outputs, cells, strict=True))
+        return [reference[v] for v in outputs]
 
     return run
 
@@ -74,8 +74,8 @@ cluster_rule.register(Device)(ClusterRule(_claims, _build, _late))
 
 
 def instructions(f: Any) -> Sequence[Instruction]:
-    found: Sequence[Instruction] = f.fn.program.instructions
-    return found
+    result: Sequence[Instruction] = f.fn.program.instructions
+    return result
 
 
 def kinds(f: Any) -> list[str]:
@@ -117,12 +117,12 @@ class TestClusters(unittest.TestCase):
         f = compiled([x], [*waits[:1], read, waits[2], Device("3", "b")(b), mul(x, x)])
         names = [getattr(node.op, "name", "") for node in f.maker.fgraph.toposort()]
         self.assertEqual(3, names.count("wait"))
-        found = kinds(f)
-        self.assertEqual(["2", "2"], [kind for kind in found[:3] if kind.isdigit()])
-        self.assertEqual("Elementwise{add}", found[-1])
-        self.assertEqual(6, len(found))
-        wanted = [V, 2 * V, V, V, V * V]
-        self.assertEqual([w.tolist() for w in wanted], [r.tolist() for r in f(V)])
+        result = kinds(f)
+        self.assertEqual(["2", "2"], [kind for kind in result[:3] if kind.isdigit()])
+        self.assertEqual("Elementwise{add}", result[-1])
+        self.assertEqual(6, len(result))
+        expected = [V, 2 * V, V, V, V * V]
+        self.assertEqual([w.tolist() for w in expected], [r.tolist() for r in f(V)])
 
     def test_places_are_apart(self) -> None:
         x = vector("x")
@@ -188,17 +188,17 @@ class TestClusters(unittest.TestCase):
         for seed in range(60):
             rng = random.Random(seed)
             x = vector("x")
-            made = [x, add(x, x)]
+            outcome = [x, add(x, x)]
             for i in range(rng.randint(1, 25)):
                 op: Any = rng.choice(
                     [add, mul, Device(str(i), rng.choice("ab")), Device(str(i), "a"), Device(str(i), "")]
                 )
-                made.append(op(rng.choice(made), rng.choice(made[-3:])))
-            outputs = rng.sample(made[1:], min(3, len(made) - 1))
-            wanted, found = (
+                outcome.append(op(rng.choice(outcome), rng.choice(outcome[-3:])))
+            outputs = rng.sample(outcome[1:], min(3, len(outcome) - 1))
+            expected, result = (
                 compiled([x], outputs, linker=linker, on_unused_input="ignore")(V / 3) for linker in ("py", "cvm")
             )
-            for got, want in zip(found, wanted, strict=True):
+            for got, want in zip(result, expected, strict=True):
                 np.testing.assert_allclose(got, want, rtol=1e-12)
 
 
@@ -269,20 +269,20 @@ class TestLazyPrograms(unittest.TestCase):
         for seed in range(40):
             rng = random.Random(seed)
             c, x = number("c"), vector("x")
-            made = [x, add(x, x)]
+            outcome = [x, add(x, x)]
             for i in range(rng.randint(4, 20)):
                 if rng.random() < 0.25:
-                    made.append(Choose()(c, rng.choice(made), rng.choice(made)))
+                    outcome.append(Choose()(c, rng.choice(outcome), rng.choice(outcome)))
                 else:
                     op: Any = rng.choice([add, Device(str(i)), Device(str(i), "b")])
-                    made.append(op(rng.choice(made), rng.choice(made[-3:])))
-            outputs = rng.sample(made[1:], 2)
+                    outcome.append(op(rng.choice(outcome), rng.choice(outcome[-3:])))
+            outputs = rng.sample(outcome[1:], 2)
             for value in (0.0, 1.0):
-                wanted, found = (
+                expected, result = (
                     compiled([c, x], outputs, linker=linker, on_unused_input="ignore")(value, V)
                     for linker in ("py", "cvm")
                 )
-                for got, want in zip(found, wanted, strict=True):
+                for got, want in zip(result, expected, strict=True):
                     np.testing.assert_allclose(got, want, rtol=1e-12)
 
 

@@ -264,10 +264,10 @@ class TestNames(unittest.TestCase):
                 path = os.path.join(folder, name)
                 Path(path).write_text("#!/bin/sh\n")
                 os.chmod(path, 0o755)
-            found = {name: os.path.basename(c_compiler(os.path.join(folder, name)))
+            results = {name: os.path.basename(c_compiler(os.path.join(folder, name)))
                      for name in ("g++", "g++-12", "clang++", "g++-99", "icx")}  # fmt: skip
-        wanted = {"g++": "gcc", "g++-12": "gcc-12", "clang++": "clang", "g++-99": "g++-99", "icx": "icx"}
-        self.assertEqual(found, wanted)
+        expected = {"g++": "gcc", "g++-12": "gcc-12", "clang++": "clang", "g++-99": "g++-99", "icx": "icx"}
+        self.assertEqual(results, expected)
 
     def test_machine_identity_is_stable(self) -> None:
         self.assertEqual(machine_identity(), machine_identity())

@@ -43,8 +43,8 @@ class TestPlacesForCode(unittest.TestCase):
     def test_without_a_home_it_goes_where_temporary_files_go(self) -> None:
         with mock.patch("os.path.expanduser", lambda path: path), mock.patch.dict(os.environ):
             os.environ.pop("LOCALAPPDATA", None)
-            found = default_base_directory()
-        self.assertEqual(os.path.dirname(found), tempfile.gettempdir())
+            result = default_base_directory()
+        self.assertEqual(os.path.dirname(result), tempfile.gettempdir())
 
     def test_keys_of_the_format(self) -> None:
         flag = DirectoryFormatFlag("")
@@ -205,9 +205,9 @@ class TestArguments(CacheTestCase):
         self.assertFalse(os.path.exists(left))
 
     def test_every_compiler_at_hand(self) -> None:
-        found = [name for name in ("gcc", "g++", "clang", "clang++", "cc") if shutil.which(name)]
-        self.assertNotEqual(found, [])
-        for name in found:
+        results = [name for name in ("gcc", "g++", "clang", "clang++", "cc") if shutil.which(name)]
+        self.assertNotEqual(results, [])
+        for name in results:
             options = CompilerOptions(command=name, directory=self.path)
             library = KernelLibrary()
             with self.subTest(compiler=name):
@@ -223,9 +223,9 @@ class TestArguments(CacheTestCase):
             self.skipTest("another compiler")
         arguments = [a for a in toolchain.arguments if not a.startswith(("-l", "-march"))]
         command = [toolchain.command, *arguments, "-mavx2", "-x", "c", "-S", "-o", "-", "-"]
-        made = subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
-        self.assertIn("ymm", made)
-        self.assertIn("vzeroupper", made)
+        result = subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
+        self.assertIn("ymm", result)
+        self.assertIn("vzeroupper", result)
 
     def test_vector_functions_are_called_by_every_compiler(self) -> None:
         x = ScalarType("float64")()
@@ -246,10 +246,10 @@ class TestArguments(CacheTestCase):
     def test_a_compiler_with_a_space_in_its_path(self) -> None:
         folder = os.path.join(os.path.dirname(self.path), "mes outils é")
         os.makedirs(folder)
-        found = shutil.which("gcc")
-        assert found is not None, "the tests of this folder need gcc"
+        result = shutil.which("gcc")
+        assert result is not None, "the tests of this folder need gcc"
         command = os.path.join(folder, "gcc")
-        Path(command).write_text(f'#!/bin/sh\nexec {found} "$@"\n')
+        Path(command).write_text(f'#!/bin/sh\nexec {result} "$@"\n')
         os.chmod(command, 0o755)
         options = CompilerOptions(command=command, directory=self.path)
         self.assertIsNotNone(KernelLibrary().build([kernel(sc.exp)], options)[0])
@@ -269,7 +269,7 @@ class TestArguments(CacheTestCase):
             'echo "gcc: fatal error: Killed signal terminated program cc1" >&2; exit 1',
             "was ended while .*: gcc: fa",
         )
-        for i, (action, wanted) in enumerate((alone, inner)):
+        for i, (action, expected) in enumerate((alone, inner)):
             fake, text = f"{self.path} gcc {i}", f"{self.path} text {i}"
             os.makedirs(os.path.dirname(fake), exist_ok=True)
             # Kernels have names of forty digits; what is tried of the compiler has not.
@@ -279,7 +279,10 @@ class TestArguments(CacheTestCase):
             )
             os.chmod(fake, 0o755)
             options = CompilerOptions(command=fake, directory=f"{self.path} {i}")
-            with self.subTest(action), self.assertRaisesRegex(CompileError, wanted + r"(.|\n)*make the function again"):
+            with (
+                self.subTest(action),
+                self.assertRaisesRegex(CompileError, expected + r"(.|\n)*make the function again"),
+            ):
                 KernelLibrary().build([kernel(sc.exp)], options)
 
     def test_the_message_names_the_command_and_the_first_error(self) -> None:

@@ -101,11 +101,11 @@ class TestRuns(BuildTestCase):
             "print(thunk([0])[0], library.compiler_runs)\n"
         )
         tests = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-        found = [
+        results = [
             subprocess.run([sys.executable, "-c", code, tests, self.path], capture_output=True, text=True, check=True)
             for _ in range(2)
         ]
-        self.assertEqual([run.stdout.split() for run in found], [["11", "1"], ["11", "0"]])
+        self.assertEqual([run.stdout.split() for run in results], [["11", "1"], ["11", "0"]])
 
 
 class TestSharing(BuildTestCase):
@@ -213,11 +213,11 @@ LEVEL = "#ifdef __OPTIMIZE__\n#define LEVEL (OWN + 10)\n#else\n#define LEVEL OWN
 class TestOptimization(BuildTestCase):
     def test_levels_that_ops_ask_for_go_with_the_flag(self) -> None:
         op = COnly(NUMBER.format("LEVEL"), c_compile_args=["-O3", "-DOWN=3"], c_support_code=LEVEL)
-        for optimize, wanted in ((True, 13), (False, 3)):
+        for optimize, expected in ((True, 13), (False, 3)):
             options = replace(self.options, optimize=optimize)
             (thunk,) = c_thunks([node_of(op(generic("x")))], options)
             assert thunk is not None, "there is a compiler"
-            self.assertEqual(thunk([0])[0], wanted)
+            self.assertEqual(thunk([0])[0], expected)
 
 
 class TestNoHeaders(BuildTestCase):
@@ -238,9 +238,11 @@ class TestLinkers(unittest.TestCase):
     def test_c_where_it_is_wanted(self) -> None:
         x = double("x")
         cases = {"cvm": 1.0, "c|py": 1.0, "c": 1.0, "vm": -1.0, "py": -1.0}
-        for linker, wanted in cases.items():
+        for linker, expected in cases.items():
             with self.subTest(linker=linker):
-                self.assertEqual(function([x], self.op()(x, x), mode=Mode(linker=linker, optimizer=None))(0.0), wanted)
+                self.assertEqual(
+                    function([x], self.op()(x, x), mode=Mode(linker=linker, optimizer=None))(0.0), expected
+                )
 
     def test_the_c_linker_refuses_what_has_none(self) -> None:
         x = double("x")

@@ -114,12 +114,12 @@ class TestCEnumType(unittest.TestCase):
     def test_values_come_from_c(self) -> None:
         enum = CEnumType("FLT_RADIX", ("DBL_MANT_DIG", "digits"), ctype="long")
         self.assertEqual((enum.FLT_RADIX, enum.DBL_MANT_DIG), (0, 1))
-        for value, wanted in (("digits", 53.0), ("FLT_RADIX", 2.0)):
+        for value, expected in (("digits", 53.0), ("FLT_RADIX", 2.0)):
             op = COnly("%(z)s = PyFloat_FromDouble((double)%(params)s);", params_type=enum, c_headers=["<float.h>"])
             op.get_params = lambda node, value=value: enum.filter(value)  # type: ignore[method-assign, misc]
             thunk = c_thunk(node_of(op(generic("x"))))
             assert thunk is not None, "the op has C code"
-            self.assertEqual(thunk([0]), (wanted,))
+            self.assertEqual(thunk([0]), (expected,))
 
 
 class TestToString(unittest.TestCase):

@@ -209,12 +209,12 @@ class TestArguments(BuildTestCase):
         #endif
         """
         cases = {(): 1, ("-O0",): 0, ("-O1",): 1}
-        for extra, wanted in cases.items():
+        for extra, expected in cases.items():
             with self.subTest(extra=extra):
                 options = CompilerOptions(command="gcc", directory=self.path, extra=extra)
                 thunk = c_thunk(node_of(COnly(code)(generic("x"))), options)
                 assert thunk is not None, "the op has C code"
-                self.assertEqual(thunk([0]), (wanted,))
+                self.assertEqual(thunk([0]), (expected,))
         slow = CompilerOptions(command="gcc", directory=self.path, optimize=False)
         thunk = c_thunk(node_of(COnly(code)(generic("x"))), slow)
         assert thunk is not None, "the op has C code"
@@ -232,8 +232,8 @@ class TestArguments(BuildTestCase):
 
     def shared_library(self, text: str) -> str:
         os.makedirs(self.path)
-        made = run_compiler("gcc", [], text, os.path.join(self.path, "libtheano_test_library.so"))
-        self.assertTrue(made.ok, made.message)
+        result = run_compiler("gcc", [], text, os.path.join(self.path, "libtheano_test_library.so"))
+        self.assertTrue(result.ok, result.message)
         return self.path
 
     def test_the_compiler_is_told(self) -> None:

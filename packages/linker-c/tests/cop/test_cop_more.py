@@ -247,15 +247,15 @@ class TestOpenMP(BuildTestCase):
                 self.assertEqual(computed[node.outputs[0]], [True])
 
     def test_a_make_thunk_on_top(self) -> None:
-        made: list[Any] = []
+        result: list[Any] = []
 
         class Watched(Threaded):
             def make_thunk(self, *args: Any, **kwargs: Any) -> Any:
-                made.append(args[0])
+                result.append(args[0])
                 return super().make_thunk(*args, **kwargs)
 
         self.assertEqual(self.first(Watched(openmp=False)), 1.0)
-        self.assertEqual(len(made), 1)
+        self.assertEqual(len(result), 1)
 
     def test_pickles(self) -> None:
         for value in (True, False):

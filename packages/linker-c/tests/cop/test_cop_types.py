@@ -217,9 +217,9 @@ class TestScalars(unittest.TestCase):
         for dtype, value in cases:
             with self.subTest(dtype=dtype, value=value):
                 kind = ScalarType(dtype)
-                given = np.dtype(dtype).type(value)
-                literal = kind.c_literal(given)
-                self.assertEqual(run(COnly(f"%(z)s = {literal};"), [kind("x")], [given]), (given,))
+                operand = np.dtype(dtype).type(value)
+                literal = kind.c_literal(operand)
+                self.assertEqual(run(COnly(f"%(z)s = {literal};"), [kind("x")], [operand]), (operand,))
         nan = run(
             COnly(f"%(z)s = {ScalarType('float64').c_literal(np.nan)};"), [ScalarType("float64")("x")], [np.float64()]
         )

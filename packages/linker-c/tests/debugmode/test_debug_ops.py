@@ -73,15 +73,15 @@ class TestHealthy(unittest.TestCase):
 
     def test_attributes_follow_flags_or_arguments(self) -> None:
         mode = DebugMode()
-        found = (mode.stability_patience, mode.check_c_code, mode.check_py_code, mode.check_isfinite)
-        self.assertEqual(found, (10, True, True, True))
+        result = (mode.stability_patience, mode.check_c_code, mode.check_py_code, mode.check_isfinite)
+        self.assertEqual(result, (10, True, True, True))
         self.assertEqual((mode.require_matching_strides, mode.check_preallocated_output), (1, []))
         flags = {"patience": 3, "check_c": False, "check_finite": False, "check_strides": 2}
         flags_text: dict[str, Any] = {f"DebugMode.{name}": value for name, value in flags.items()}
         flags_text["DebugMode.check_preallocated_output"] = "previous:strided"
         with config.change_flags(**flags_text):
-            found = (mode.stability_patience, mode.check_c_code, mode.check_isfinite, mode.check_py_code)
-            self.assertEqual(found, (3, False, False, True))
+            result = (mode.stability_patience, mode.check_c_code, mode.check_isfinite, mode.check_py_code)
+            self.assertEqual(result, (3, False, False, True))
             self.assertEqual(mode.check_preallocated_output, ["previous", "strided"])
             self.assertEqual(DebugMode(stability_patience=7).stability_patience, 7)
         changed = DebugMode(stability_patience=4).excluding("a_tag")

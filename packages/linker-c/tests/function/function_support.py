@@ -55,9 +55,9 @@ class ArrayType(Type):
         array = array.astype(self.dtype, copy=False)
         if array.ndim != len(self.shape):
             raise TypeError(f"wrong number of dimensions: {array.ndim} instead of {len(self.shape)}")
-        for axis, (wanted, found) in enumerate(zip(self.shape, array.shape, strict=True)):
-            if wanted is not None and wanted != found:
-                raise ValueError(f"axis {axis} has length {found} instead of {wanted}")
+        for axis, (expected, item) in enumerate(zip(self.shape, array.shape, strict=True)):
+            if expected is not None and expected != item:
+                raise ValueError(f"axis {axis} has length {item} instead of {expected}")
         return array
 
     def values_eq(self, a: Any, b: Any) -> bool:

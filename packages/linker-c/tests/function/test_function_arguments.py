@@ -28,8 +28,8 @@ class TestNumbers(unittest.TestCase):
             same = small(dtype)
             for value in (int(info.min), 0, 1, int(info.max)):
                 with self.subTest(dtype=dtype, value=value):
-                    found = same(value)
-                    self.assertEqual((found.dtype, found.shape, int(found)), (np.dtype(dtype), (), value))
+                    result = same(value)
+                    self.assertEqual((result.dtype, result.shape, int(result)), (np.dtype(dtype), (), value))
 
     def test_integers_out_of_range_are_refused(self) -> None:
         for dtype in ("int8", "uint8", "int32", "uint32", "int64"):
@@ -43,22 +43,22 @@ class TestNumbers(unittest.TestCase):
             same = small(dtype)
             for value in (0, -3, largest, -largest):
                 with self.subTest(dtype=dtype, value=value):
-                    found = same(value)
-                    self.assertEqual((found.dtype, int(found)), (np.dtype(dtype), value))
+                    result = same(value)
+                    self.assertEqual((result.dtype, int(result)), (np.dtype(dtype), value))
 
     @settings(deadline=None, max_examples=examples(100))
     @given(st.integers(-(2**70), 2**70))
     def test_the_machine_and_the_type_agree(self, value: int) -> None:
         same = small("float64")
-        wanted = same.maker.inputs[0].variable.type.filter(value) if abs(value) < 2**63 else None
-        if wanted is not None:
-            self.assertEqual(same(value), wanted)
+        expected = same.maker.inputs[0].variable.type.filter(value) if abs(value) < 2**63 else None
+        if expected is not None:
+            self.assertEqual(same(value), expected)
 
     def test_numpy_scalars(self) -> None:
         for dtype in ("int8", "uint16", "int64", "float32", "float64"):
             with self.subTest(dtype=dtype):
-                found = small(dtype)(np.dtype(dtype).type(7))
-                self.assertEqual((type(found), found.dtype, found), (np.ndarray, np.dtype(dtype), 7))
+                result = small(dtype)(np.dtype(dtype).type(7))
+                self.assertEqual((type(result), result.dtype, result), (np.ndarray, np.dtype(dtype), 7))
 
     def test_strict_inputs_take_arrays_only(self) -> None:
         x = scalar("x")

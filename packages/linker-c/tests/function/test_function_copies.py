@@ -42,11 +42,11 @@ class TestCopy(unittest.TestCase):
         x = vector("x")
         for g in (f, function([x], add(x, x))):
             g.name = "second"
-            for made in (g.copy(), copy.copy(g)):
-                self.assertEqual(made.name, "second copy")
-            for made in (copy.deepcopy(g), pickle.loads(pickle.dumps(g))):
-                self.assertEqual(made.name, "second")
-                self.assertIn("second", repr(made))
+            for result in (g.copy(), copy.copy(g)):
+                self.assertEqual(result.name, "second copy")
+            for result in (copy.deepcopy(g), pickle.loads(pickle.dumps(g))):
+                self.assertEqual(result.name, "second")
+                self.assertIn("second", repr(result))
             self.assertEqual(g.copy(name="third").name, "third")
 
     def test_delete_updates(self) -> None:
@@ -170,10 +170,10 @@ class TestEval(unittest.TestCase):
         x = scalar("x")
         z = add(x, x)
         z.eval({x: 1})
-        known = eval_cache.functions_of(z)
+        reference = eval_cache.functions_of(z)
         z.eval({x: 2})
-        self.assertEqual(eval_cache.functions_of(z), known)
-        self.assertEqual(len(known), 1)
+        self.assertEqual(eval_cache.functions_of(z), reference)
+        self.assertEqual(len(reference), 1)
 
     def test_the_cache_does_not_keep_variables_alive(self) -> None:
         x = scalar("x")

@@ -61,9 +61,9 @@ class TestRewritesThatWorkInPlace(unittest.TestCase):
             x = matrix("x")
             f = function([x], Double()(Double()(transpose(Double()(x)))), mode=Mode("cvm", rewriter))
             self.assertEqual(in_place(f), [False, True, True])
-            given = np.ones((2, 3))
-            np.testing.assert_array_equal(f(given), np.full((3, 2), 8.0))
-            np.testing.assert_array_equal(given, np.ones((2, 3)))
+            operand = np.ones((2, 3))
+            np.testing.assert_array_equal(f(operand), np.full((3, 2), 8.0))
+            np.testing.assert_array_equal(operand, np.ones((2, 3)))
 
     def test_what_is_read_elsewhere(self) -> None:
         for rewriter in REWRITERS:
@@ -82,9 +82,9 @@ class TestRewritesThatWorkInPlace(unittest.TestCase):
             mode = Mode("cvm", rewriter)
             f = function([In(x, mutable=True)], [Double()(x), Double()(s)], mode=mode)
             self.assertEqual(sorted(in_place(f)), [False, True])
-            given = np.ones((1, 1))
-            self.assertEqual([r[0, 0] for r in f(given)], [2.0, 2.0])
-            self.assertEqual((given[0, 0], s.get_value()[0, 0]), (2.0, 1.0))
+            operand = np.ones((1, 1))
+            self.assertEqual([r[0, 0] for r in f(operand)], [2.0, 2.0])
+            self.assertEqual((operand[0, 0], s.get_value()[0, 0]), (2.0, 1.0))
 
     def test_beside_ops_of_the_user_that_overwrite(self) -> None:
         for rewriter in REWRITERS:
@@ -112,10 +112,10 @@ class TestRewritesThatWorkInPlace(unittest.TestCase):
         for rewriter in REWRITERS:
             f = function([x], [OutputGuard()(y), Double()(y)], mode=Mode("vm", rewriter), accept_inplace=True)
             self.assertEqual(in_place(f), [False])
-            given = np.ones((1, 1))
-            self.assertEqual([r[0, 0] for r in f(given)], [2.0, 4.0])
+            operand = np.ones((1, 1))
+            self.assertEqual([r[0, 0] for r in f(operand)], [2.0, 4.0])
             f = function([x], OutputGuard()(x), mode=Mode("vm", rewriter), accept_inplace=True)
-            self.assertFalse(np.shares_memory(f(given), given))
+            self.assertFalse(np.shares_memory(f(operand), operand))
         with self.assertRaises(TypeError):
             function([x], OutputGuard()(x))
 

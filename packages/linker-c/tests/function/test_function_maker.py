@@ -108,14 +108,14 @@ class TestPickledGraphs(unittest.TestCase):
 
     def test_rewritten_again_when_unpickled(self) -> None:
         data = pickle.dumps(self.f)
-        for reoptimize, wanted in ((False, 2), (True, 3)):
+        for reoptimize, expected in ((False, 2), (True, 3)):
             with config.change_flags(reoptimize_unpickled_function=reoptimize):
                 # A mode without rewrites shows which graph was taken.
                 twin = pickle.loads(data)
                 twin.maker.mode = Mode("py", None)
                 again = pickle.loads(pickle.dumps(twin))
             with self.subTest(reoptimize=reoptimize):
-                self.assertEqual(len(ops_of(again)), wanted)
+                self.assertEqual(len(ops_of(again)), expected)
                 self.assertEqual(again(1.0, 2.0), 9.0)
 
     def test_state_survives(self) -> None:

@@ -38,16 +38,16 @@ class TestMap(unittest.TestCase):
         for f in self.both():
             for threads in (1, 2, 5, None):
                 with self.subTest(f=f, threads=threads):
-                    found = list(f.map([(float(k), 3.0) for k in range(700)], threads))
-                    self.assertEqual([float(v) for v in found], [6.0 * k for k in range(700)])
-                    self.assertTrue(all(isinstance(v, np.ndarray) for v in found))
+                    results = list(f.map([(float(k), 3.0) for k in range(700)], threads))
+                    self.assertEqual([float(v) for v in results], [6.0 * k for k in range(700)])
+                    self.assertTrue(all(isinstance(v, np.ndarray) for v in results))
 
     def test_forms_of_elements(self) -> None:
         for f in self.both():
             elements = [(1.0, 2.0), [2, 3], {"x": 3.0, "y": 4.0}, {"y": np.float64(1), "x": np.array(7.0)}]
             for threads in (1, 3):
-                found = [float(v) for v in f.map(elements, threads)]
-                self.assertEqual(found, [4.0, 12.0, 24.0, 14.0])
+                results = [float(v) for v in f.map(elements, threads)]
+                self.assertEqual(results, [4.0, 12.0, 24.0, 14.0])
         double = function([self.x], nadd(self.x, self.x), mode=NATIVE)
         self.assertEqual([float(v) for v in double.map(np.arange(3.0), 2)], [0.0, 2.0, 4.0])
 
@@ -71,9 +71,9 @@ class TestMap(unittest.TestCase):
         f = function([x], nadd(nmul(x, x), x), mode=NATIVE)
         values = [np.full(10 + k % 3, float(k)) for k in range(300)]
         kept = list(f.map(values, 3))
-        for value, found in zip(values, kept, strict=True):
-            np.testing.assert_array_equal(found, value * value + value)
-        self.assertEqual(len({found.__array_interface__["data"][0] for found in kept}), 300)
+        for value, item in zip(values, kept, strict=True):
+            np.testing.assert_array_equal(item, value * value + value)
+        self.assertEqual(len({element.__array_interface__["data"][0] for element in kept}), 300)
         np.testing.assert_array_equal(values[7], np.full(11, 7.0))
 
     def test_rows_of_arrays(self) -> None:
@@ -82,9 +82,9 @@ class TestMap(unittest.TestCase):
         rows = np.arange(2100.0).reshape(700, 3)
         for values in (rows, rows[::-2], rows.T.copy().T, rows[:, ::-1], rows.astype("float32"), rows.astype(">f8")):
             for threads in (1, 2):
-                found = list(f.map(values, threads))
-                np.testing.assert_array_equal(found, [[v * v + v for v in row] for row in values.tolist()])
-                self.assertEqual({v.dtype for v in found}, {np.dtype("float64")})
+                results = list(f.map(values, threads))
+                np.testing.assert_array_equal(results, [[v * v + v for v in row] for row in values.tolist()])
+                self.assertEqual({v.dtype for v in results}, {np.dtype("float64")})
         double = function([self.x], nadd(self.x, self.x), mode=NATIVE)
         self.assertEqual([float(v) for v in double.map(np.arange(600)[::2], 2)], [4.0 * k for k in range(300)])
         with self.assertRaisesRegex(TypeError, "dimension"):
@@ -100,37 +100,37 @@ class TestMap(unittest.TestCase):
                 tuple(np.full((n, 3), float(k), order="F" if k % 5 < f_until else "C") for f_until in (k % 7, 3))
                 for k, n in enumerate([3] * 60 + [2, 4] * 20)
             ]
-            wanted = [f(*element) for element in elements]
-            self.assertEqual({v.flags.f_contiguous for found in wanted for v in found}, {True, False})
+            expected = [f(*element) for element in elements]
+            self.assertEqual({v.flags.f_contiguous for found in expected for v in found}, {True, False})
             for threads in (1, 2, 3):
-                for found, called in zip(f.map(elements, threads), wanted, strict=True):
-                    np.testing.assert_array_equal(found, called)
-                    self.assertEqual([v.strides for v in found], [v.strides for v in called])
+                for item, called in zip(f.map(elements, threads), expected, strict=True):
+                    np.testing.assert_array_equal(item, called)
+                    self.assertEqual([v.strides for v in item], [v.strides for v in called])
 
     def test_results_that_were_let_go_of_serve_again_unless_somebody_sees_them(self) -> None:
         x = vector("x")
         f = function([x], [nadd(x, x), nmul(x, x)], mode=NATIVE)
         machine: Any = f.machine.view.again()  # type: ignore[attr-defined]
         elements = [np.full(3, float(k)) for k in range(8)]
-        kept: list[Any] = []
+        references: list[Any] = []
         for round_ in range(40):
-            found, error = machine.run_batch(elements)
+            outcome, error = machine.run_batch(elements)
             self.assertIsNone(error)
-            for k, (total, square) in enumerate(found):
+            for k, (total, square) in enumerate(outcome):
                 np.testing.assert_array_equal((total, square), ([2.0 * k] * 3, [1.0 * k * k] * 3))
-            self.assertEqual(len({id(result) for result in found}), 8)
-            self.assertEqual(len({a.__array_interface__["data"][0] for result in found for a in result}), 16)
+            self.assertEqual(len({id(result) for result in outcome}), 8)
+            self.assertEqual(len({a.__array_interface__["data"][0] for result in outcome for a in result}), 16)
             # An array, a view of one, a list, and lists and arrays that have been changed.
-            kept.append((found[round_ % 8][0], found[round_ % 7][1][1:], found[round_ % 6]))
-            found[3].append("more")
-            found[4][0] = "other"
-            found[5][1].shape = (3, 1)
-            wanted = [
-                (a.tolist(), b.tolist(), [v.tolist() for v in c if isinstance(v, np.ndarray)]) for a, b, c in kept
+            references.append((outcome[round_ % 8][0], outcome[round_ % 7][1][1:], outcome[round_ % 6]))
+            outcome[3].append("more")
+            outcome[4][0] = "other"
+            outcome[5][1].shape = (3, 1)
+            expected = [
+                (a.tolist(), b.tolist(), [v.tolist() for v in c if isinstance(v, np.ndarray)]) for a, b, c in references
             ]
-            del found, total, square
+            del outcome, total, square
             machine.run_batch([np.full(3, -1.0)] * 8)
-            for (a, b, c), (first, second, third) in zip(kept, wanted, strict=True):
+            for (a, b, c), (first, second, third) in zip(references, expected, strict=True):
                 self.assertEqual((a.tolist(), b.tolist()), (first, second))
                 self.assertEqual([v.tolist() for v in c if isinstance(v, np.ndarray)], third)
         machine.clear()
@@ -219,10 +219,10 @@ class TestWhoMakesCalls(unittest.TestCase):
 
     def test_who_asks_for_results_makes_short_calls_too(self) -> None:
         for threads in (2, 3):
-            told = Told(waits=True)
-            self.assertEqual([float(v) for v in self.f.map([told] * 4000, threads)], [2.0] * 4000)
-            self.assertLessEqual(told.names, {self.here, *(f"theano-map-{k}" for k in range(threads - 1))})
-            self.assertTrue(any(name.startswith("theano-map") for name in told.names))
+            message = Told(waits=True)
+            self.assertEqual([float(v) for v in self.f.map([message] * 4000, threads)], [2.0] * 4000)
+            self.assertLessEqual(message.names, {self.here, *(f"theano-map-{k}" for k in range(threads - 1))})
+            self.assertTrue(any(name.startswith("theano-map") for name in message.names))
 
     def test_a_batch_that_waited_for_a_core_was_not_long(self) -> None:
         workers = _mapping.Workers([lambda batch: ([], None)] * 2, [0.0] * 4000, ahead=1024, helps=True)
@@ -245,14 +245,14 @@ class TestWhoMakesCalls(unittest.TestCase):
         workers.leave(None)
 
     def test_long_calls_are_left_to_the_threads(self) -> None:
-        told, first = Told(), Told()
+        messages, first = Told(), Told()
         with mock.patch.object(_mapping, "HELP_SECONDS", 0.0):
-            results = self.f.map([first, *[told] * 2000], 2)
+            results = self.f.map([first, *[messages] * 2000], 2)
             self.assertEqual(float(next(results)), 2.0)
             self.assertEqual(thread_names(), {"theano-map-0", "theano-map-1"})
             self.assertEqual(len(list(results)), 2000)
         self.assertEqual(first.names, {self.here})
-        self.assertNotIn(self.here, told.names)
+        self.assertNotIn(self.here, messages.names)
 
     def test_python_code_runs_in_the_threads(self) -> None:
         x = scalar("x")
@@ -267,9 +267,9 @@ class TestWhoMakesCalls(unittest.TestCase):
         self.assertNotIn(self.here, names)
 
     def test_an_interrupt_ends_the_calls(self) -> None:
-        told = Told(KeyboardInterrupt())
+        message = Told(KeyboardInterrupt())
         with self.assertRaises(KeyboardInterrupt):
-            list(self.f.map([1.0, *[told] * 4000], 2))
+            list(self.f.map([1.0, *[message] * 4000], 2))
         self.assertEqual(thread_names(), set())
         self.assertEqual([float(v) for v in self.f.map([1.0] * 40, 2)], [2.0] * 40)
 
@@ -281,36 +281,36 @@ class TestErrors(unittest.TestCase):
 
     def failure(self, f: Function, elements: Any, threads: int, kind: type[Exception]) -> tuple[int, list[str]]:
         """Return how many results came before the failure, and what was noted in it."""
-        found = 0
+        result = 0
         try:
             for _ in f.map(elements, threads):
-                found += 1
+                result += 1
         except kind as error:
             self.assertEqual(thread_names(), set())
-            return found, error.__notes__
+            return result, error.__notes__
         raise AssertionError("nothing was raised")
 
     def test_the_element_is_named(self) -> None:
         python = function([self.x], fail_if_negative(self.x), mode=NATIVE)
         for threads in (1, 2, 4):
-            for place in (0, 1, 57, 199):
+            for position in (0, 1, 57, 199):
                 elements: list[Any] = [float(k) for k in range(200)]
-                elements[place] = -1.0
-                found, notes = self.failure(python, elements, threads, ZeroDivisionError)
-                self.assertEqual(found, place)
-                self.assertIn(f"element {place} of", notes[-1])
-                elements[place] = "text"
-                found, notes = self.failure(self.native, elements, threads, TypeError)
-                self.assertEqual(found, place)
-                self.assertIn(f"element {place} of", notes[-1])
+                elements[position] = -1.0
+                result, notes = self.failure(python, elements, threads, ZeroDivisionError)
+                self.assertEqual(result, position)
+                self.assertIn(f"element {position} of", notes[-1])
+                elements[position] = "text"
+                result, notes = self.failure(self.native, elements, threads, TypeError)
+                self.assertEqual(result, position)
+                self.assertIn(f"element {position} of", notes[-1])
 
     def test_lengths_that_do_not_fit(self) -> None:
         x, y = vector("x"), vector("y")
         f = function([x, y], nadd(x, y), mode=NATIVE)
         elements = [(np.ones(3), np.ones(3 if k != 70 else 4)) for k in range(100)]
         for threads in (1, 2):
-            found, notes = self.failure(f, elements, threads, ValueError)
-            self.assertEqual(found, 70)
+            result, notes = self.failure(f, elements, threads, ValueError)
+            self.assertEqual(result, 70)
             self.assertIn("element 70 of", notes[-1])
         # The function goes on as if nothing had been.
         np.testing.assert_array_equal(list(f.map(elements[:70], 2)), np.full((70, 3), 2.0))
@@ -319,8 +319,8 @@ class TestErrors(unittest.TestCase):
         cases: list[Any] = [(1.0, 2.0), (), [], {"z": 1.0}]
         for threads in (1, 2):
             for wrong in cases:
-                found, notes = self.failure(self.native, [1.0, 2.0, wrong, 3.0], threads, TypeError)
-                self.assertEqual(found, 2)
+                result, notes = self.failure(self.native, [1.0, 2.0, wrong, 3.0], threads, TypeError)
+                self.assertEqual(result, 2)
                 self.assertIn("element 2 of", notes[-1])
 
     def test_how_an_element_was_read_is_told(self) -> None:
@@ -334,10 +334,10 @@ class TestErrors(unittest.TestCase):
             (product, {"z": 1.0}, "counted from 0"),
         ]
         for threads in (1, 2):
-            for f, wrong, told in cases:
-                found, notes = self.failure(f, [wrong], threads, TypeError)
-                self.assertEqual(found, 0)
-                self.assertTrue(notes[-1].endswith(told), notes)
+            for f, wrong, messages in cases:
+                result, notes = self.failure(f, [wrong], threads, TypeError)
+                self.assertEqual(result, 0)
+                self.assertTrue(notes[-1].endswith(messages), notes)
 
     def test_an_error_of_the_iterable_comes_after_the_results(self) -> None:
         def some() -> Iterator[float]:
@@ -384,8 +384,8 @@ class TestErrors(unittest.TestCase):
         thread = threading.Thread(target=try_it)
         thread.start()
         while not seen:
-            found, error = machine.run_batch([(np.zeros(20_000),)] * 50)
-            self.assertEqual((len(found), error), (50, None))
+            result, error = machine.run_batch([(np.zeros(20_000),)] * 50)
+            self.assertEqual((len(result), error), (50, None))
         seen.append("stop")
         thread.join()
         self.assertIn("each thread needs one of its own", seen[0])
@@ -398,8 +398,8 @@ class TestErrors(unittest.TestCase):
             total = shared(0.0, name="total")
             updates = {total: nadd(total, self.x)} if linker == "updates" else {}
             machine = function([self.x], nadd(self.x, self.x), updates=updates, mode=NATIVE).machine
-            found, error = machine.run_batch([(1.0,), (2.0, 3.0), (4.0,)])
-            self.assertEqual([float(v) for v in found], [2.0])
+            result, error = machine.run_batch([(1.0,), (2.0, 3.0), (4.0,)])
+            self.assertEqual([float(v) for v in result], [2.0])
             self.assertIn("tuples of 1 values", str(error))
 
 

@@ -53,10 +53,10 @@ class TestRandomGraphs(unittest.TestCase):
     @settings(max_examples=examples(150), deadline=None)
     @given(steps, choices, st.integers(0, 30), st.none() | st.integers(0, 30), st.sampled_from(MODES))
     def test_values_and_memory(
-        self, recipe: list[tuple[int, int]], wanted: list[int], new_s: int, new_t: int | None, mode: Mode
+        self, recipe: list[tuple[int, int]], expected: list[int], new_s: int, new_t: int | None, mode: Mode
     ) -> None:
         expression = Expression(recipe)
-        pairs = [expression.at(i) for i in wanted]
+        pairs = [expression.at(i) for i in expected]
         updates = {expression.s: expression.at(new_s)}
         if new_t is not None:
             updates[expression.t] = expression.at(new_t)

@@ -96,12 +96,12 @@ class TestShared(unittest.TestCase):
     def test_both_orders_of_arguments(self) -> None:
         kind = shared(1.0).type
         for name in ("s", None):
-            for made in (
+            for result in (
                 SharedVariable(name, kind, np.asarray(2.0), False),
                 SharedVariable(kind, np.asarray(2.0), name, False),
                 SharedVariable(name=name, type=kind, value=np.asarray(2.0), strict=False),
             ):
-                self.assertEqual((made.name, made.type, made.get_value()), (name, kind, 2.0))
+                self.assertEqual((result.name, result.type, result.get_value()), (name, kind, 2.0))
 
     def test_zeros(self) -> None:
         s = shared(np.array([1.0, np.nan]))

@@ -224,10 +224,10 @@ class TestFiles(unittest.TestCase):
         return _environment._files(str(self.folder))[0]
 
     def test_files_with_code_are_told(self) -> None:
-        told = [line.split(" ")[:2] for line in self.marks().splitlines()]
-        wanted = [line.split(" ")[:2] for line in _environment._files_in_python(str(self.folder))[0]]
-        self.assertEqual(told, wanted)
-        self.assertEqual([Path(path).name for path, _ in told], ["a.py", "c.so", "b.py"])
+        messages = [line.split(" ")[:2] for line in self.marks().splitlines()]
+        expected = [line.split(" ")[:2] for line in _environment._files_in_python(str(self.folder))[0]]
+        self.assertEqual(messages, expected)
+        self.assertEqual([Path(path).name for path, _ in messages], ["a.py", "c.so", "b.py"])
 
     def test_changes_are_noticed(self) -> None:
         seen = {self.marks()}

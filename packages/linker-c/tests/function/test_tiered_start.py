@@ -101,8 +101,8 @@ class TestReady(TieredTestCase):
         self.open()
         self.assertTrue(f.ready(wait=float("inf")))
         for long in (1e20, np.float64(300), np.bool_(True)):
-            known: Any = long
-            self.assertTrue(self.build().ready(wait=known))
+            reference: Any = long
+            self.assertTrue(self.build().ready(wait=reference))
 
     def test_what_is_in_the_cache_is_native_at_once(self) -> None:
         self.open()
@@ -182,16 +182,16 @@ class TestExchange(TieredTestCase):
     def test_map_and_subsets_and_copies(self) -> None:
         f = self.build([add(self.x, self.y), mul(self.x, self.y)])
         results = f.map([(A, B)] * 200, threads=2)
-        found = [next(results)]
+        outcomes = [next(results)]
         np.testing.assert_array_equal(f(A, B, output_subset=[1])[0], A * B)
         twin, again = f.copy(), pickle.loads(pickle.dumps(f))
         self.open()
         for each in (f, twin, again):
             self.assertTrue(each.ready(wait=True))
             np.testing.assert_array_equal(each(A, B)[0], A + B)
-        found += results
-        self.assertEqual(len(found), 200)
-        for total, product in found:
+        outcomes += results
+        self.assertEqual(len(outcomes), 200)
+        for total, product in outcomes:
             np.testing.assert_array_equal(total, A + B)
             np.testing.assert_array_equal(product, A * B)
         np.testing.assert_array_equal(f(A, B, output_subset=[1])[0], A * B)

@@ -62,11 +62,11 @@ class TestThreads(unittest.TestCase):
 
 class TestArguments(unittest.TestCase):
     def test_kinds(self) -> None:
-        found = link_arguments("-L/a -L /b -I/inc -lone -l two /c/libthree.so -Wl,-rpath,/a")
-        self.assertEqual(found.libraries, ("one", "two"))
-        self.assertEqual(found.folders, ("/a", "/b"))
-        self.assertEqual(found.headers, ("/inc",))
-        self.assertEqual(found.others, ("/c/libthree.so", "-Wl,-rpath,/a"))
+        result = link_arguments("-L/a -L /b -I/inc -lone -l two /c/libthree.so -Wl,-rpath,/a")
+        self.assertEqual(result.libraries, ("one", "two"))
+        self.assertEqual(result.folders, ("/a", "/b"))
+        self.assertEqual(result.headers, ("/inc",))
+        self.assertEqual(result.others, ("/c/libthree.so", "-Wl,-rpath,/a"))
 
     def test_folders_are_looked_through_first(self) -> None:
         with tempfile.TemporaryDirectory() as folder:

@@ -108,13 +108,13 @@ class TestLengths(unittest.TestCase):
             x = np.linspace(-2, 2, 1000).astype(dtype)
             y = x[::-1].copy()
             address = load(flat_kernel(sample(dtype), (dtype, dtype))).address
-            whole = np.empty(1000, dtype)
-            call(address, 1000, [x, y, whole])
+            full = np.empty(1000, dtype)
+            call(address, 1000, [x, y, full])
             for n in self.LENGTHS:
                 for name, z in layouts(np.full(n + 2, 9.0, dtype)):
                     call(address, n, [x[:n], y[:n], z[: n + 1]])
                     with self.subTest(dtype=dtype, n=n, strides=name):
-                        np.testing.assert_array_equal(z[:n], whole[:n])
+                        np.testing.assert_array_equal(z[:n], full[:n])
                         np.testing.assert_array_equal(z[n:], 9.0)
 
     def test_over_the_memory_of_an_input(self) -> None:

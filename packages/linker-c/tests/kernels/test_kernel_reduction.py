@@ -92,10 +92,10 @@ class TestInner(unittest.TestCase):
     def test_nan_goes_through(self) -> None:
         for op in (sc.maximum, sc.minimum, sc.add, sc.mul):
             for dtype in ("float64", "float32"):
-                for place in (0, 5, 699, 1299):
+                for position in (0, 5, 699, 1299):
                     values = self.values(dtype, 1300)
-                    values[place] = np.nan
-                    with self.subTest(op=str(op), dtype=dtype, place=place):
+                    values[position] = np.nan
+                    with self.subTest(op=str(op), dtype=dtype, place=position):
                         self.assertTrue(np.isnan(reduce(flat(op, dtype, dtype), values)))
 
     def test_infinities(self) -> None:

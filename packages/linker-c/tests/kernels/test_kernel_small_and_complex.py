@@ -64,18 +64,18 @@ class TestHalf(unittest.TestCase):
 
     @slow
     def test_every_op(self) -> None:
-        found = self.of_float16()
-        self.assertGreater(len(found), 70)
-        LIBRARY.build([flat_kernel(r.op, ("float16",) * r.nin) for r in found], OPTIONS)
-        for record in found:
+        result = self.of_float16()
+        self.assertGreater(len(result), 70)
+        LIBRARY.build([flat_kernel(r.op, ("float16",) * r.nin) for r in result], OPTIONS)
+        for record in result:
             values = samples(record, "float16")
             if isinstance(record.op, sc.Cast) and not record.op.dtype.startswith("float"):
                 values = [np.array([0.0, 1.0, 100.0], "float16")]
             with np.errstate(all="ignore"):
                 expected = record.op.impl(*values)
-            for given in (values, [strided(v) for v in values]):
+            for operands in (values, [strided(v) for v in values]):
                 with self.subTest(op=str(record.op)):
-                    got = run(record.op, given)
+                    got = run(record.op, operands)
                     if expected.dtype == "float16":
                         np.testing.assert_allclose(got.astype(float), expected.astype(float), rtol=4e-3, atol=1e-6)
                     else:
@@ -127,8 +127,8 @@ class TestComplex(unittest.TestCase):
     def check(self, op: ScalarOp, values: list[Array]) -> None:
         with np.errstate(all="ignore"):
             expected = np.asarray(op.impl(*values))
-        for given in (values, [strided(v) for v in values]):
-            got = run(op, given)
+        for operands in (values, [strided(v) for v in values]):
+            got = run(op, operands)
             self.assertEqual(got.dtype, expected.dtype)
             tolerance = 1e-5 if values[0].dtype in ("complex64", "float32") else 1e-12
             np.testing.assert_allclose(got, expected, rtol=tolerance, atol=tolerance, err_msg=str(op))
@@ -214,8 +214,8 @@ class TestSpecialFunctions(unittest.TestCase):
         )
         h = 1e-4 * a
         up, down = sc.gammainc.impl(a + h, x), sc.gammainc.impl(a - h, x)
-        for found in (sc.gammainc_der.impl(a, x), run(sc.gammainc_der, [a, x])):
-            np.testing.assert_allclose(found, (up - down) / (2 * h), rtol=1e-4, atol=1e-10)
+        for item in (sc.gammainc_der.impl(a, x), run(sc.gammainc_der, [a, x])):
+            np.testing.assert_allclose(item, (up - down) / (2 * h), rtol=1e-4, atol=1e-10)
 
     def test_poly_gamma_of_higher_order(self) -> None:
         x = np.array([0.3, 1.0, 7.5, 40.0, -0.4, -2.7])
@@ -224,8 +224,8 @@ class TestSpecialFunctions(unittest.TestCase):
             op = sc.PolyGamma(order)
             lower = sc.PolyGamma(order - 1)
             slopes = (lower.impl(x + h) - lower.impl(x - h)) / (2 * h)
-            for found in (op.impl(x), run(op, [x])):
-                np.testing.assert_allclose(found, slopes, rtol=1e-6)
+            for item in (op.impl(x), run(op, [x])):
+                np.testing.assert_allclose(item, slopes, rtol=1e-6)
 
     def test_order_of_poly_gamma_is_checked(self) -> None:
         for order in (0, -1, 21, 1.5, True):

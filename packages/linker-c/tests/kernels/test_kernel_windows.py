@@ -88,9 +88,9 @@ class TestRefused(unittest.TestCase):
             (6, (-3, 0)),
             (7, (1 << 30, 0)),
         )
-        for place, value in changes:
-            payload = (*good[:place], value, *good[place + 1 :])
-            with self.subTest(place=place, value=value), self.assertRaisesRegex(ValueError, "convolution payload"):
+        for position, value in changes:
+            payload = (*good[:position], value, *good[position + 1 :])
+            with self.subTest(place=position, value=value), self.assertRaisesRegex(ValueError, "convolution payload"):
                 make_machine("convolution", payload, 2)
         with self.assertRaisesRegex(ValueError, "convolution payload"):
             make_machine("convolution", good, 3)
@@ -100,9 +100,9 @@ class TestRefused(unittest.TestCase):
     def test_payloads_of_pooling(self) -> None:
         good = (0, FLOAT32, 2, 0, True, print)
         make_machine("pooling", good, 4)
-        for place, value in ((0, 4), (0, 2), (1, INT64), (2, 0), (2, 4), (3, 4), (3, -1)):
-            payload = (*good[:place], value, *good[place + 1 :])
-            with self.subTest(place=place, value=value), self.assertRaisesRegex(ValueError, "pooling payload"):
+        for position, value in ((0, 4), (0, 2), (1, INT64), (2, 0), (2, 4), (3, 4), (3, -1)):
+            payload = (*good[:position], value, *good[position + 1 :])
+            with self.subTest(place=position, value=value), self.assertRaisesRegex(ValueError, "pooling payload"):
                 make_machine("pooling", payload, 4)
         with self.assertRaises(TypeError):
             make_machine("pooling", good[:-1], 4)

@@ -54,10 +54,10 @@ class ChooseByThunk(Op):
         def thunk() -> list[int]:
             if not compute_map[condition][0]:
                 return [0]
-            wanted = 1 if storage_map[condition][0] else 2
-            if not compute_map[node.inputs[wanted]][0]:
-                return [wanted]
-            storage_map[out][0] = storage_map[node.inputs[wanted]][0]
+            expected = 1 if storage_map[condition][0] else 2
+            if not compute_map[node.inputs[expected]][0]:
+                return [expected]
+            storage_map[out][0] = storage_map[node.inputs[expected]][0]
             compute_map[out][0] = 1
             return []
 

@@ -19,8 +19,8 @@ V = np.array([1.0, 2.0])
 
 def needs(outputs: Sequence[Variable]) -> Callable[[Variable], int]:
     """Return a function that tells in which calls the node of a variable is needed."""
-    found = when_needed(toposort([], outputs), outputs)
-    return lambda variable: found.get(variable.owner, ALWAYS) if variable.owner is not None else ALWAYS
+    result = when_needed(toposort([], outputs), outputs)
+    return lambda variable: result.get(variable.owner, ALWAYS) if variable.owner is not None else ALWAYS
 
 
 class TestNumbers(unittest.TestCase):
@@ -32,8 +32,8 @@ class TestNumbers(unittest.TestCase):
         self.choose = Choose()
 
     def test_without_choices_nothing_is_told(self) -> None:
-        found: Mapping[Apply, int] = when_needed(toposort([], [self.a, add(self.a, self.b)]), [self.a])
-        self.assertEqual(found, {})
+        result: Mapping[Apply, int] = when_needed(toposort([], [self.a, add(self.a, self.b)]), [self.a])
+        self.assertEqual(result, {})
 
     def test_branches_are_told_apart_and_from_what_all_calls_need(self) -> None:
         out = self.choose(self.c, self.a, self.b)
@@ -124,10 +124,10 @@ class TestCalls(unittest.TestCase):
 
         return Runs().op(name, fail)
 
-    def check(self, f: Any, arguments: Sequence[Any], wanted: Sequence[float], ran: Sequence[str]) -> None:
+    def check(self, f: Any, arguments: Sequence[Any], expected: Sequence[float], ran: Sequence[str]) -> None:
         """Call a function, and look at what ran, in which order."""
         self.order.clear()
-        self.assertEqual(f(*arguments).tolist(), list(wanted))
+        self.assertEqual(f(*arguments).tolist(), list(expected))
         self.assertEqual(self.order, list(ran))
 
     def test_order_and_nested_choices(self) -> None:

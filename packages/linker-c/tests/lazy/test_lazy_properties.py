@@ -96,8 +96,8 @@ class TestRandomGraphs(unittest.TestCase):
     def test_linkers_agree(self, plan: Any, conditions: Any, chosen: list[int]) -> None:
         with np.errstate(all="ignore"):
             graph = Graph(plan, conditions)
-        wanted = [k % len(graph.nodes) for k in chosen]
-        outputs = [graph.nodes[k] for k in wanted]
+        expected = [k % len(graph.nodes) for k in chosen]
+        outputs = [graph.nodes[k] for k in expected]
         overwrites = any(name == "negate" for name, _ in plan)
         for linker in ("cvm", "vm", "cvm_nogc", "c|py", "py"):
             f = compiled(graph.inputs, outputs, linker, accept_inplace=True, on_unused_input="ignore")
@@ -105,10 +105,10 @@ class TestRandomGraphs(unittest.TestCase):
             for _ in range(2):
                 graph.runs.clear()
                 results = f(*map(float, conditions), value)
-                for k, result in zip(wanted, results, strict=True):
+                for k, result in zip(expected, results, strict=True):
                     np.testing.assert_array_equal(result, graph.values[k])
                 self.assertEqual(value.tolist(), V.tolist())
                 self.assertEqual(len(graph.runs), len(set(graph.runs)), "once")
                 if linker in ("cvm", "vm", "cvm_nogc") and not overwrites:
-                    needed = set().union(*(graph.needed[k] for k in wanted))
+                    needed = set().union(*(graph.needed[k] for k in expected))
                     self.assertEqual(set(graph.runs), needed)

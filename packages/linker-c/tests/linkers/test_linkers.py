@@ -56,8 +56,8 @@ MEANING = {
 def everywhere(*, native_only: bool = True) -> list[Any]:
     """Return all linkers, by name and as objects."""
     names = [name for name in MEANING if name != "c" or native_only]
-    made = [PerformLinker(), OpWiseCLinker(), VM_Linker(), VM_Linker(use_cloop=True), DualLinker()]
-    return [*names, *made, VM_Linker(callback=lambda **_: None), WrapLinker(PerformLinker(), run)]
+    result = [PerformLinker(), OpWiseCLinker(), VM_Linker(), VM_Linker(use_cloop=True), DualLinker()]
+    return [*names, *result, VM_Linker(callback=lambda **_: None), WrapLinker(PerformLinker(), run)]
 
 
 def run(i: int, node: Apply, *thunks: Thunk) -> None:
@@ -69,10 +69,10 @@ def run(i: int, node: Apply, *thunks: Thunk) -> None:
 class TestNames(unittest.TestCase):
     def test_meaning(self) -> None:
         for name, meaning in MEANING.items():
-            found = Mode(name).linker
-            self.assertEqual((found.target == C, found.allow_gc, found.native_only, found.lazy), meaning, name)
-            self.assertIs(predefined_linkers[name], found)
-            self.assertEqual(str(found), name)
+            result = Mode(name).linker
+            self.assertEqual((result.target == C, result.allow_gc, result.native_only, result.lazy), meaning, name)
+            self.assertIs(predefined_linkers[name], result)
+            self.assertEqual(str(result), name)
 
     def test_all_compute_the_same(self) -> None:
         x, s = vector("x"), shared(V.copy(), "s")
@@ -137,10 +137,10 @@ class TestGarbageCollection(unittest.TestCase):
         value = np.ones(1000)
         with config.change_flags(allow_gc=False):
             by_flag = compiled([x], graph, "cvm")
-        for f, kept in ((compiled([x], graph, "cvm_nogc"), True), (by_flag, True)):
+        for f, keeps in ((compiled([x], graph, "cvm_nogc"), True), (by_flag, True)):
             f(value)
             self.assertGreater(f.fn.buffered_bytes, 0)
-            self.assertEqual(f.fn.buffer_limit > 1 << 40, kept)
+            self.assertEqual(f.fn.buffer_limit > 1 << 40, keeps)
             f.free()
             self.assertEqual(f.fn.buffered_bytes, 0)
         self.assertLess(compiled([x], graph, "cvm").fn.buffer_limit, 1 << 40)
@@ -148,14 +148,14 @@ class TestGarbageCollection(unittest.TestCase):
     def test_values_stay_where_they_can_be_looked_at(self) -> None:
         x = vector("x")
         middle = add(x, x)
-        for linker, kept in (
+        for linker, keeps in (
             (WrapLinker(PerformLinker(allow_gc=False), run), True),
             (WrapLinker(PerformLinker(), run), False),
         ):
             f = compiled([x], mul(middle, x), linker)
             f(V)
             cells = [cell[0] for v, cell in f.fn.storage_map.items() if v.owner is not None]
-            self.assertEqual(all(value is not None for value in cells), kept)
+            self.assertEqual(all(value is not None for value in cells), keeps)
             f.free()
             self.assertTrue(all(cell[0] is None for cell in f.fn.storage_map.values()))
 
@@ -168,10 +168,10 @@ class TestGarbageCollection(unittest.TestCase):
             for k in (1, 2):
                 result = f(0.0, V * k)
                 np.testing.assert_allclose(result, 2 * V * k * V * k)
-                found = {str(v.owner.op): c[0] for v, c in f.fn.storage_map.items() if v.owner and c[0] is not None}
-                self.assertEqual(found["Elementwise{add}"].tolist(), (2 * V * k).tolist())
-                self.assertEqual("Elementwise{log}" in found, "c|py" in linker)
-                self.assertNotIn("Elementwise{mul}", found)
+                results = {str(v.owner.op): c[0] for v, c in f.fn.storage_map.items() if v.owner and c[0] is not None}
+                self.assertEqual(results["Elementwise{add}"].tolist(), (2 * V * k).tolist())
+                self.assertEqual("Elementwise{log}" in results, "c|py" in linker)
+                self.assertNotIn("Elementwise{mul}", results)
             thunk = next(t for t in f.fn.thunks if t.node.op == add)
             self.assertEqual(thunk.outputs[0][0].tolist(), (4 * V).tolist())
             text = str(debugprint(f, print_storage=True, file="str"))
@@ -294,11 +294,11 @@ class TestWrapping(unittest.TestCase):
         x = vector("x")
         ops: list[Any] = []
         machine = WrapLinker(PerformLinker(), lambda i, node, thunk: ops.append(node.op))
-        made = machine.accept(FunctionGraph([x], [mul(add(x, x), x)], clone=False)).make_thunk()
-        made[1][0].data = V
-        made[0]()
+        result = machine.accept(FunctionGraph([x], [mul(add(x, x), x)], clone=False)).make_thunk()
+        result[1][0].data = V
+        result[0]()
         self.assertEqual(ops, [add, mul])
-        self.assertIsNone(made[2][0].data)
+        self.assertIsNone(result[2][0].data)
 
     def test_many_wrappers(self) -> None:
         calls: list[Any] = []
@@ -360,15 +360,15 @@ class TestVirtualMachines(unittest.TestCase):
         x = vector("x")
         runs = Runs()
         outputs = [runs.op("last")(runs.op("first")(x)), runs.op("a")(x), runs.op("b")(x)]
-        wanted = ["Python{b}", "Python{last}", "Python{a}", "Python{first}"]
+        expected = ["Python{b}", "Python{last}", "Python{a}", "Python{first}"]
 
         def schedule(fgraph: FunctionGraph) -> list[Apply]:
-            return sorted(fgraph.toposort(), key=lambda node: wanted.index(str(node.op)))
+            return sorted(fgraph.toposort(), key=lambda node: expected.index(str(node.op)))
 
         for linker in (OpWiseCLinker(schedule=schedule), VM_Linker(schedule=schedule)):
             order = linker.clone(allow_gc=False).accept(FunctionGraph([x], outputs)).make_all()[-1]
             # What is needed comes first all the same.
-            self.assertEqual([str(node.op) for node in order], [wanted[0], wanted[2], wanted[3], wanted[1]])
+            self.assertEqual([str(node.op) for node in order], [expected[0], expected[2], expected[3], expected[1]])
 
     def test_wrong_arguments(self) -> None:
         with self.assertRaisesRegex(ValueError, "c_thunks=True"):
@@ -401,10 +401,10 @@ class TestAcceptedGraphs(unittest.TestCase):
     def test_storage_of_ones_own(self) -> None:
         x = vector("x")
         graph = FunctionGraph([x], [add(x, x)])
-        given, wanted = [V], [None]
-        thunk, _, _ = PerformLinker().accept(graph).make_thunk([given], [wanted])
+        operands, expected = [V], [None]
+        thunk, _, _ = PerformLinker().accept(graph).make_thunk([operands], [expected])
         thunk()
-        self.assertEqual(np.asarray(wanted[0]).tolist(), [2, 4])
+        self.assertEqual(np.asarray(expected[0]).tolist(), [2, 4])
         cell: list[Any] = [None]
         thunk, (box,), _ = PerformLinker().accept(graph).make_thunk(storage_map={graph.outputs[0]: cell})
         box.value = V

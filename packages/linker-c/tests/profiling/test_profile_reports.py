@@ -53,7 +53,7 @@ class TestSections(unittest.TestCase):
                 f(V)
             text = text_of(f.profile)
             self.assertIn("Function profiling\n==================\nMessage: train\n", text)
-            whole = seconds(text, "Time in 5 calls to Function.__call__")
+            full = seconds(text, "Time in 5 calls to Function.__call__")
             parts = ("Time in thunks", "Overhead between thunks", "Overhead of arguments, results and updates")
             # Times are printed with three digits.
             self.assertAlmostEqual(sum(seconds(text, part) for part in parts), whole, delta=0.02 * whole)

@@ -122,8 +122,8 @@ class Shuffle(Op):
         (x,) = inputs
         if any(x.shape[d] != 1 for d in self.drop):
             raise ValueError(f"axes {self.drop} of shape {x.shape} are not all of length 1")
-        kept = [axis for axis in self.order if axis is not None]
-        moved = x.squeeze(self.drop).transpose(np.argsort(np.argsort(kept)) if not self.drop else None)
+        references = [axis for axis in self.order if axis is not None]
+        moved = x.squeeze(self.drop).transpose(np.argsort(np.argsort(references)) if not self.drop else None)
         output_storage[0][0] = np.expand_dims(moved, [d for d, axis in enumerate(self.order) if axis is None])
 
 
@@ -181,8 +181,8 @@ def program_of(inputs: Sequence[Variable], outputs: Sequence[Variable], **kwargs
 
 def hooks_of(program: Program, single: bool = True) -> Hooks:
     def on_input(index: int, value: Any) -> Any:
-        given: Any = program.inputs[index].variable.type
-        return given.filter(value)
+        operand: Any = program.inputs[index].variable.type
+        return operand.filter(value)
 
     def on_irregular(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         if len(args) + len(kwargs) != len(program.inputs):

@@ -141,19 +141,19 @@ class TestMemory(unittest.TestCase):
         self.assertEqual(native.buffered_bytes, 0)  # type: ignore[attr-defined]  # the native machine's own
 
     def test_a_value_that_an_op_keeps_is_not_taken_over(self) -> None:
-        kept: list[Any] = []
+        references: list[Any] = []
         x = array("float64", None)
         middle = Elementwise(add)(x, x)
 
         def keep(value: Any) -> Any:
-            kept.append(value)
+            references.append(value)
             return value.copy()
 
         spied = Python(keep, middle.type)(middle)
         native, _ = machines([x], [Elementwise(mul)(Elementwise(exp)(middle), spied)])
         for k in range(3):
             native(np.full(5, float(k)))
-        for k, value in enumerate(kept):
+        for k, value in enumerate(references):
             np.testing.assert_array_equal(value, np.full(5, 2.0 * k))
 
     def test_views_guard_their_owner(self) -> None:

@@ -55,16 +55,16 @@ def both(inputs: Sequence[Variable], outputs: Sequence[Variable], how: LoopSpec)
     return native_machine(program, hooks_of(program)), native_machine(plain, hooks_of(plain))
 
 
-def shape_error(k: int, row: int, got: Sequence[int], wanted: Sequence[int]) -> Exception:
-    return ValueError(f"result {k}, row {row}: {got} instead of {wanted}")
+def shape_error(k: int, row: int, got: Sequence[int], expected: Sequence[int]) -> Exception:
+    return ValueError(f"result {k}, row {row}: {got} instead of {expected}")
 
 
 def run_loop(machine: Machine, how: LoopSpec, runs: int, values: Sequence[Any]) -> list[Any]:
     run = loop_runner(machine, how)
     assert run is not None, "the machine is native"
-    done, found = run(runs, values, shape_error)
+    done, result = run(runs, values, shape_error)
     assert done == runs, "nothing ends the loop"
-    return found
+    return result
 
 
 def step_of(dtype: str, *, expensive: bool = False) -> Composite:
@@ -85,13 +85,13 @@ class TestElementwiseLoops(unittest.TestCase):
     def agree(
         self, machines: tuple[Machine, Machine], how: LoopSpec, runs: int, values: Sequence[Any], what: object
     ) -> list[Any]:
-        kept = [np.array(v) for v in values]
-        whole, single = (run_loop(machine, how, runs, values) for machine in machines)
-        for x, y in zip(whole, single, strict=True):
+        references = [np.array(v) for v in values]
+        full, single = (run_loop(machine, how, runs, values) for machine in machines)
+        for x, y in zip(full, single, strict=True):
             self.assertEqual((x.dtype, x.shape, x.tobytes()), (y.dtype, y.shape, y.tobytes()), what)
-        for value, before in zip(values, kept, strict=True):
+        for value, before in zip(values, references, strict=True):
             self.assertEqual(value.tobytes(), before.tobytes(), what)
-        return whole
+        return full
 
     def check(self, dtype: str, kinds: tuple[ResultKind, ...], *, backwards: bool, expensive: bool = False) -> None:
         rng = np.random.default_rng(0)
@@ -144,8 +144,8 @@ class TestElementwiseLoops(unittest.TestCase):
         how = LoopSpec(0, 1, (STACK,))
         machines = both([x, a, b], [Step(Composite([p, q, r], [add(mul(p, p), mul(q, r))]))(x, a, b)], how)
         values = [np.array([1e200, np.nan, -np.inf, 1.5, 5e-324, 0.0, -0.0])] + [np.linspace(-1, 1, 7)] * 2
-        (found,) = self.agree(machines, how, 40, values, "overflow")
-        self.assertTrue(np.isinf(found[-1, 0]) and np.isnan(found[-1, 1]) and np.isinf(found[-1, 3]))
+        (result,) = self.agree(machines, how, 40, values, "overflow")
+        self.assertTrue(np.isinf(result[-1, 0]) and np.isnan(result[-1, 1]) and np.isinf(result[-1, 3]))
         y = ArrayType("int8", (None,)).make_variable()
         p = ScalarType("int8").make_variable()
         machines = both([y], [Step(Composite([p], [add(mul(p, p), p)]))(y)], how)
@@ -169,19 +169,19 @@ class TestElementwiseLoops(unittest.TestCase):
         machines = both([x, a], [Step(Composite([p, q], [add(mul(p, q), q)]))(x, a)], how)
         values = [np.linspace(0, 1, 12), np.linspace(0.5, 0.9, 12)]
         (expected,) = self.agree(machines, how, 200_001, values, "many")
-        found: list[Any] = []
+        results: list[Any] = []
 
         def work() -> None:
-            found.append(run_loop(machines[0], how, 200_001, values)[0])
+            results.append(run_loop(machines[0], how, 200_001, values)[0])
 
         threads = [threading.Thread(target=work) for _ in range(2)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        for value in found:
+        for value in results:
             np.testing.assert_array_equal(value, expected)
-        self.assertEqual(len(found), 2)
+        self.assertEqual(len(results), 2)
 
     def test_where_there_is_more_to_do_nothing_is_made(self) -> None:
         row, x = (ArrayType("float64", (None,)).make_variable() for _ in range(2))

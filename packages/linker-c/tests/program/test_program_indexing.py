@@ -43,13 +43,13 @@ class Index(Op):
         def number(entry: Any) -> Any:
             return int(values[entry.position]) if isinstance(entry, IndexInput) else entry
 
-        found: list[Any] = []
+        results: list[Any] = []
         for entry in self.entries:
             if isinstance(entry, IndexSlice):
-                found.append(slice(number(entry.start), number(entry.stop), number(entry.step)))
+                results.append(slice(number(entry.start), number(entry.stop), number(entry.step)))
             else:
-                found.append(values[entry.position] if isinstance(entry, IndexArray) else number(entry))
-        return (*found, ...)
+                results.append(values[entry.position] if isinstance(entry, IndexArray) else number(entry))
+        return (*results, ...)
 
     def perform(self, node: Apply, inputs: Any, output_storage: Any, params: Any = None) -> None:
         x, index = inputs[0], self.index(inputs)

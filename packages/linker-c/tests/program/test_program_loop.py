@@ -17,8 +17,8 @@ from theano_testing.tiers import examples
 STACK, SUM, LAST = ResultKind.STACK, ResultKind.SUM, ResultKind.LAST
 
 
-def shape_error(k: int, row: int, got: Sequence[int], wanted: Sequence[int]) -> Exception:
-    return ValueError(f"result {k}, row {row}: {got} instead of {wanted}")
+def shape_error(k: int, row: int, got: Sequence[int], expected: Sequence[int]) -> Exception:
+    return ValueError(f"result {k}, row {row}: {got} instead of {expected}")
 
 
 def run_loop(machine: Any, loop_spec: LoopSpec, runs: int, values: Sequence[Any]) -> tuple[int, list[Any]]:
@@ -30,21 +30,21 @@ def run_loop(machine: Any, loop_spec: LoopSpec, runs: int, values: Sequence[Any]
 def by_hand(machine: Any, how: LoopSpec, runs: int, values: Sequence[Any]) -> tuple[int, list[Any]]:
     """Do the same with one call of the machine a run."""
     states = list(values[how.rows : how.rows + how.states])
-    rest, taken, places = list(values[how.rows + how.states :]), [], []
+    others, taken, places = list(values[how.rows + how.states :]), [], []
     for i in range(runs - 1, -1, -1) if how.backwards else range(runs):
-        found = machine.run([*(v[i] for v in values[: how.rows]), *states, *rest])
-        states = found[: how.states]
-        taken.append(found)
+        result = machine.run([*(v[i] for v in values[: how.rows]), *states, *others])
+        states = result[: how.states]
+        taken.append(result)
         places.append(i)
-        if how.until and found[-1]:
+        if how.until and result[-1]:
             break
     results: list[Any] = []
     for k, kind in enumerate(how.kinds):
-        column = [found[k] for found in taken]
+        column = [item[k] for item in taken]
         if kind == STACK:
-            whole = np.zeros((runs, *column[0].shape), column[0].dtype)
-            whole[places] = column
-            results.append(whole)
+            full = np.zeros((runs, *column[0].shape), column[0].dtype)
+            full[places] = column
+            results.append(full)
         else:
             results.append(sum(column[1:], column[0]) if kind == SUM else column[-1])
     return len(taken), results
@@ -84,11 +84,11 @@ class TestRepeat(unittest.TestCase):
             how = LoopSpec(1, 2, kinds, until, backwards)
         native, plain = machines(inputs, outputs)
         for _ in range(3):
-            done, found = run_loop(native, how, runs, given_values)
+            done, result = run_loop(native, how, runs, given_values)
             expected_done, expected = by_hand(plain, how, runs, given_values)
             self.assertEqual(done, expected_done)
             part = slice(runs - done, None) if backwards else slice(done)
-            for kind, x, y in zip(how.kinds, found, expected, strict=True):
+            for kind, x, y in zip(how.kinds, result, expected, strict=True):
                 x, y = (v[part] if kind == STACK else v for v in (x, y))
                 self.assertEqual((x.dtype, x.shape), (y.dtype, y.shape))
                 np.testing.assert_array_equal(x, y)
@@ -123,10 +123,10 @@ class TestRepeat(unittest.TestCase):
         start = np.ones(shape, dtype)
         for _ in range(2):
             given_values = [rows, start, np.full((1, 1), 2, dtype)]
-            done, (found,) = run_loop(native, how, runs, given_values)
+            done, (result,) = run_loop(native, how, runs, given_values)
             expected_done, (expected,) = by_hand(plain, how, runs, given_values)
-            self.assertEqual((done, found.dtype), (expected_done, expected.dtype))
-            np.testing.assert_array_equal(found, expected)
+            self.assertEqual((done, result.dtype), (expected_done, expected.dtype))
+            np.testing.assert_array_equal(result, expected)
             np.testing.assert_array_equal(start, np.ones(shape))
 
     def test_products_reductions_and_views(self) -> None:
@@ -138,9 +138,9 @@ class TestRepeat(unittest.TestCase):
         rng = np.random.default_rng(0)
         values = [rng.normal(size=(6, 3, 4)), rng.normal(size=(3, 4)), rng.normal(size=(4, 4))]
         for sequence in (values[0], values[0][:, ::-1], np.asfortranarray(values[0]), values[0].astype(">f8")):
-            _, found = run_loop(native, how, 6, [sequence, *values[1:]])
+            _, result = run_loop(native, how, 6, [sequence, *values[1:]])
             _, expected = by_hand(plain, how, 6, [sequence, *values[1:]])
-            for a, b in zip(found, expected, strict=True):
+            for a, b in zip(result, expected, strict=True):
                 np.testing.assert_allclose(a, b)
 
     def test_results_are_computed_in_their_rows(self) -> None:

@@ -53,16 +53,18 @@ class LoopNest(Op):
     def make_node(self, *inputs: Any) -> Apply:
         ndim = len(inputs[0].type.shape)
         dtypes = self.composite.result_dtypes(*(x.type.dtype for x in inputs))[: self.n_kept]
-        kept = [ArrayType(dtype, (None,) * ndim).make_variable() for dtype in dtypes]
+        references = [ArrayType(dtype, (None,) * ndim).make_variable() for dtype in dtypes]
         left = (None,) * (ndim - len(self.axes))
         return Apply(
-            self, list(inputs), [*kept, *(ArrayType(f.output_dtype, left).make_variable() for f in self.reductions)]
+            self,
+            list(inputs),
+            [*references, *(ArrayType(f.output_dtype, left).make_variable() for f in self.reductions)],
         )
 
     def perform(self, node: Apply, inputs: Any, output_storage: Any, params: Any = None) -> None:
         shape = np.broadcast_shapes(*(x.shape for x in inputs))
-        found = self.composite.impl(*inputs)
-        results = found if self.composite.nout > 1 else [found]
+        result = self.composite.impl(*inputs)
+        results = result if self.composite.nout > 1 else [result]
         for k, value in enumerate(results):
             full = np.broadcast_to(value, shape)
             if k < self.n_kept:
@@ -188,29 +190,29 @@ class TestMultiOutput(unittest.TestCase):
             x = array("float64", None, None)
             for axes in ((0,), (1,), (0, 1)):
                 native, _ = machines([x], list(statistics("float64", axes).make_node(x).outputs))
-                found = []
+                results = []
                 for count in (1, 2, 5):
                     _runtime.set_num_threads(count)
-                    found.append([np.array(r).tobytes() for r in native(value)])
-                self.assertEqual(found[0], found[1])
-                self.assertEqual(found[0], found[2])
+                    results.append([np.array(r).tobytes() for r in native(value)])
+                self.assertEqual(results[0], results[1])
+                self.assertEqual(results[0], results[2])
         finally:
             _runtime.set_num_threads(before)
             _runtime.set_thread_threshold(threshold)
 
     def test_kept_results_reuse_what_dies(self) -> None:
         x = ScalarType("float64")("x")
-        given = array("float64", None)
+        operand = array("float64", None)
         addresses: list[int] = []
 
         def fresh(value: Any) -> Any:
-            made = value + 1
-            addresses.append(made.ctypes.data)
-            return made
+            result = value + 1
+            addresses.append(result.ctypes.data)
+            return result
 
-        (middle,) = Python(fresh, ArrayType("float64", (None,))).make_node(given).outputs
+        (middle,) = Python(fresh, ArrayType("float64", (None,))).make_node(operand).outputs
         op = LoopNest(Composite([x], [x * x, x]), [Reduction(add, "float64", "float64", 0)], (0,))
-        native, _ = machines([given], list(op.make_node(middle).outputs))
+        native, _ = machines([operand], list(op.make_node(middle).outputs))
         kept, total = native(np.arange(5.0))
         np.testing.assert_array_equal(kept, np.arange(1.0, 6) ** 2)
         self.assertEqual(total, 15)

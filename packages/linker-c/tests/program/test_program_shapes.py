@@ -59,11 +59,11 @@ def fill(value: Any, *lengths: Any) -> Any:
     broadcastable = tuple(n == 1 for n in value.type.shape)
 
     def filled(v: Any, *shape: Any) -> Any:
-        wanted = tuple(int(n) for n in shape)
-        ends = wanted[len(wanted) - v.ndim :]
-        if any(n != m and not s for n, m, s in zip(v.shape, ends, broadcastable, strict=True)) or min(wanted) < 0:
-            raise ValueError(f"a value of shape {v.shape} does not fit into {wanted}")
-        return np.broadcast_to(v, wanted).copy()
+        expected = tuple(int(n) for n in shape)
+        ends = expected[len(expected) - v.ndim :]
+        if any(n != m and not s for n, m, s in zip(v.shape, ends, broadcastable, strict=True)) or min(expected) < 0:
+            raise ValueError(f"a value of shape {v.shape} does not fit into {expected}")
+        return np.broadcast_to(v, expected).copy()
 
     out = ArrayType(value.type.dtype, [None] * len(lengths))
     return Shaping(FullKernel(value.type.dtype, broadcastable), filled, out)(value, *lengths)
@@ -77,8 +77,8 @@ def join(axis: int, where: Any, *parts: Any) -> Any:
 
 
 def same(x: Any, *lengths: Any) -> Any:
-    wanted = [int(n) for n in lengths] or [1]
-    if any(n not in x.shape for n in wanted):
+    expected = [int(n) for n in lengths] or [1]
+    if any(n not in x.shape for n in expected):
         raise ValueError(f"shape {x.shape} is not the wanted one")
     return x
 
@@ -128,10 +128,10 @@ class TestValues(unittest.TestCase):
         """Check the result of each machine, twice: the second call meets buffers of the first."""
         for machine in machines(variables, [output]):
             for _ in range(2):
-                found = machine(*values)
-                found = found[0] if isinstance(found, (list, tuple)) else found
-                self.assertEqual((found.dtype, found.shape), (expected.dtype, expected.shape))
-                np.testing.assert_array_equal(found, expected)
+                result = machine(*values)
+                result = result[0] if isinstance(result, (list, tuple)) else result
+                self.assertEqual((result.dtype, result.shape), (expected.dtype, expected.shape))
+                np.testing.assert_array_equal(result, expected)
 
     def test_lengths_and_vectors_of_them(self) -> None:
         x = array("float32", None, None)
@@ -142,17 +142,17 @@ class TestValues(unittest.TestCase):
             self.both([x], both, np.array([*shape, shape[0]]), np.zeros(shape, "float32"))
         for dtype in DTYPES:
             a, b = array(dtype), array(dtype)
-            made = Shaping(StackKernel(dtype), lambda *s: np.array(s), ArrayType(dtype, [None]))(a, b)
+            result = Shaping(StackKernel(dtype), lambda *s: np.array(s), ArrayType(dtype, [None]))(a, b)
             values = np.array([1, 0]).astype(dtype)
-            self.both([a, b], made, values, *(np.array(v) for v in values))
+            self.both([a, b], result, values, *(np.array(v) for v in values))
 
     def test_other_shapes(self) -> None:
         for dtype in DTYPES:
             x, shape = array(dtype, None, None), array("int64", None)
             value = (np.arange(12) % 5).astype(dtype).reshape(3, 4)
-            for wanted in ((2, 6, 1), (-1, 3, 2), (1, 12, -1)):
+            for expected in ((2, 6, 1), (-1, 3, 2), (1, 12, -1)):
                 for layout in layouts(value):
-                    self.both([x, shape], reshape(x, shape, 3), value.reshape(wanted), layout, np.array(wanted))
+                    self.both([x, shape], reshape(x, shape, 3), value.reshape(expected), layout, np.array(expected))
         x, shape = array("float64", None, None), array("int64", None)
         self.both([x, shape], reshape(x, shape, 1), np.zeros(0), np.zeros((0, 3)), np.array([0]))
         self.both([x, shape], reshape(x, shape, 0), np.array(2.0), np.full((1, 1), 2.0), np.zeros(0, "int64"))
@@ -204,8 +204,8 @@ class TestValues(unittest.TestCase):
                 parts = split(d, x, axis, lengths)
                 for layout in layouts(value):
                     for machine in machines([x, axis, lengths], parts):
-                        found = machine(layout, np.array(d), np.array(sizes))
-                        for part, expected in zip(found, np.split(value, np.cumsum(sizes)[:-1], d), strict=True):
+                        result = machine(layout, np.array(d), np.array(sizes))
+                        for part, expected in zip(result, np.split(value, np.cumsum(sizes)[:-1], d), strict=True):
                             np.testing.assert_array_equal(part, expected)
 
     def test_stacks_of_matrices(self) -> None:

@@ -62,8 +62,8 @@ class TestEachLengthOfVectors(unittest.TestCase):
         _runtime.set_thread_threshold(self.threshold)
 
     def test_lengths_are_kept_in_range(self) -> None:
-        for given, kept in ((1, 16), (32, 32), (1000, 64)):
-            _runtime.set_vector_bytes(given)
+        for operands, kept in ((1, 16), (32, 32), (1000, 64)):
+            _runtime.set_vector_bytes(operands)
             self.assertEqual(_runtime.set_vector_bytes(64), kept)
         with self.assertRaises(TypeError):
             _runtime.set_vector_bytes("32")  # type: ignore[arg-type]
@@ -95,22 +95,22 @@ class TestEachLengthOfVectors(unittest.TestCase):
         for shape, filters, stride, dilation, pad in cases:
             for dtype in ("float32", "float64"):
                 x, w = RNG.randn(*shape).astype(dtype), RNG.randn(*filters).astype(dtype)
-                wanted = convolved(x.astype(float), w.astype(float), stride, dilation, pad)
-                top = RNG.randn(*wanted.shape).astype(dtype)
+                expected = convolved(x.astype(float), w.astype(float), stride, dilation, pad)
+                top = RNG.randn(*expected.shape).astype(dtype)
                 sides = (stride,) * 2, (dilation,) * 2, (pad,) * 2, (pad,) * 2
                 payload = np.dtype(dtype).num, False, 1, *sides
                 tolerance = 1e-4 if dtype == "float32" else 1e-12
-                inner = float((wanted * top).sum())
+                inner = float((expected * top).sum())
                 results = []
                 for length in LENGTHS:
                     for threads in (1, 3):
                         _runtime.set_vector_bytes(length)
                         _runtime.set_num_threads(threads)
-                        found = run(CONVOLUTION, (0, *payload), x, w)
+                        outcome = run(CONVOLUTION, (0, *payload), x, w)
                         by_x = run(CONVOLUTION, (1, *payload), w, top, np.array(shape[2:]))
                         by_w = run(CONVOLUTION, (2, *payload), x, top, np.array(filters[2:]))
-                        results.append((found, by_x, by_w))
-                        np.testing.assert_allclose(found, wanted, rtol=tolerance, atol=tolerance * 30)
+                        results.append((outcome, by_x, by_w))
+                        np.testing.assert_allclose(outcome, expected, rtol=tolerance, atol=tolerance * 30)
                         for value, gradient in ((x, by_x), (w, by_w)):
                             self.assertEqual((value.shape, value.dtype), (gradient.shape, gradient.dtype))
                             total = float((value.astype(float) * gradient).sum())
@@ -127,16 +127,16 @@ class TestEachLengthOfVectors(unittest.TestCase):
                 value = x.astype(dtype)
                 padded = np.pad(value, [(0, 0), (0, 0), *((p, p) for p in pads)], constant_values=-np.inf)
                 view = np.lib.stride_tricks.sliding_window_view(padded, windows, (2, 3))
-                wanted = view[:, :, :: steps[0], :: steps[1]].max((-1, -2))
+                expected = view[:, :, :: steps[0], :: steps[1]].max((-1, -2))
                 for length in LENGTHS:
                     _runtime.set_vector_bytes(length)
                     payload = np.dtype(dtype).num, 2, 0, True
                     y = run(POOLING, (0, *payload), value, *layout)
-                    np.testing.assert_array_equal(y, wanted)
+                    np.testing.assert_array_equal(y, expected)
                     g = np.ones_like(y)
-                    given = run(POOLING, (2, *payload), value, y, g, *layout)
-                    self.assertEqual(given.sum(), g.size)
-                    self.assertEqual((given * value).sum(), y.sum())
+                    operand = run(POOLING, (2, *payload), value, y, g, *layout)
+                    self.assertEqual(operand.sum(), g.size)
+                    self.assertEqual((operand * value).sum(), y.sum())
                     np.testing.assert_array_equal(run(POOLING, (3, *payload), value, y, value, *layout), y)
                     total = run(POOLING, (0, *payload[:2], 1, True), value, *layout)
                     spread = run(POOLING, (1, *payload[:2], 1, True), g, np.array([17, 22]), *layout)
@@ -149,11 +149,11 @@ class TestLeftToPython(unittest.TestCase):
         payload: tuple[Any, ...] = 0, np.dtype("float64").num, False, 1, *((1, 1),) * 2, *((0, 0),) * 2
         asked = np.zeros(())
         for first, second in ((x, w[:, :2]), (x[:, :, :1], w), (x[:0], w), (x.astype("float32"), w), (x[0], w)):
-            found = run(CONVOLUTION, payload, first, second, fallback=lambda values: [asked])
-            self.assertIs(found, asked)
+            result = run(CONVOLUTION, payload, first, second, fallback=lambda values: [asked])
+            self.assertIs(result, asked)
         good = [np.array([2, 2]), np.array([2, 2]), np.array([0, 0])]
-        for place, value in ((0, [0, 2]), (1, [1, 0]), (2, [2, 0]), (2, [-1, 0]), (0, [9, 9]), (1, [2, 2, 2])):
-            layout = [*good[:place], np.array(value), *good[place + 1 :]]
+        for position, value in ((0, [0, 2]), (1, [1, 0]), (2, [2, 0]), (2, [-1, 0]), (0, [9, 9]), (1, [2, 2, 2])):
+            layout = [*good[:position], np.array(value), *good[position + 1 :]]
             payload = 0, np.dtype("float64").num, 2, 0, True
             self.assertIs(run(POOLING, payload, x, *layout, fallback=lambda values: [asked]), asked)
 

@@ -32,7 +32,7 @@ class TestComplexDerivatives(unittest.TestCase):
         node: Any = op.make_node(*(ScalarType(v.dtype.name)() for v in values))
         out = node.outputs[0]
         seed = out.type()
-        given = self.seed if out.dtype.startswith("complex") else self.seed.real
+        operand = self.seed if out.dtype.startswith("complex") else self.seed.real
         parts = pull(node, [seed])
         for i, part in enumerate(parts):
             for direction in (1.0, 1j) if values[i].dtype.kind == "c" else (1.0,):
@@ -40,10 +40,10 @@ class TestComplexDerivatives(unittest.TestCase):
                 up[i], down[i] = values[i] + STEP * direction, values[i] - STEP * direction
                 change = (op.impl(*up) - op.impl(*down)) / (2 * STEP)
                 with self.subTest(op=str(op), input=i, direction=direction):
-                    back = Composite([*node.inputs, seed], [part]).impl(*values, given)
+                    back = Composite([*node.inputs, seed], [part]).impl(*values, operand)
                     self.assertEqual(back.dtype, values[i].dtype)
-                    wanted = np.real(np.conj(given) * change)
-                    np.testing.assert_allclose(np.real(np.conj(back) * direction), wanted, rtol=1e-5, atol=1e-7)
+                    expected = np.real(np.conj(operand) * change)
+                    np.testing.assert_allclose(np.real(np.conj(back) * direction), expected, rtol=1e-5, atol=1e-7)
                     tangents: list[Any] = [None] * len(values)
                     tangents[i] = node.inputs[i].type.make_constant(direction)
                     (forward,) = push(node, tangents)

@@ -53,8 +53,8 @@ class TestPromotion(unittest.TestCase):
             sc.clip(ScalarType("complex64")(), 0, 1)
 
     def test_clip_where_bounds_cross(self) -> None:
-        found = sc.clip.impl(np.array([-2.0, 0.0, 3.0]), 1.0, -1.0)
-        np.testing.assert_array_equal(found, [1.0, 1.0, -1.0])
+        result = sc.clip.impl(np.array([-2.0, 0.0, 3.0]), 1.0, -1.0)
+        np.testing.assert_array_equal(result, [1.0, 1.0, -1.0])
 
     def test_preference_of_conversions(self) -> None:
         self.assertEqual(sc.cast("int32").output_types_preference.spec, (ScalarType("int32"),))
@@ -100,9 +100,9 @@ class TestTypes(unittest.TestCase):
 
 class TestNumbers(unittest.TestCase):
     def test_smallest_type(self) -> None:
-        found = [as_scalar(n).dtype for n in (1, 200, 70000, 2**40, 2**63, 0.5, 0.1, True, 1j)]
-        wanted = ["int8", "int16", "int32", "int64", "uint64", "float32", "float64", "bool", "complex128"]
-        self.assertEqual(found, wanted)
+        results = [as_scalar(n).dtype for n in (1, 200, 70000, 2**40, 2**63, 0.5, 0.1, True, 1j)]
+        expected = ["int8", "int16", "int32", "int64", "uint64", "float32", "float64", "bool", "complex128"]
+        self.assertEqual(results, expected)
 
     def test_too_large(self) -> None:
         with self.assertRaisesRegex(OverflowError, "64 bits"):

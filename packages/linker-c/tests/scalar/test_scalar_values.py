@@ -39,8 +39,8 @@ class TestValues(unittest.TestCase):
                 values = samples(record, dtype)
                 with self.subTest(op=str(record.op), dtype=dtype), np.errstate(all="ignore"):
                     actual = record.op.impl(*values)
-                    given = as_it_computes(record, values)
-                    self.assertLessEqual(largest_error(actual, record.reference(*given)), record.ulp)
+                    operand = as_it_computes(record, values)
+                    self.assertLessEqual(largest_error(actual, record.reference(*operand)), record.ulp)
 
     def test_impl_has_the_result_dtype(self) -> None:
         for record in records:

@@ -32,8 +32,8 @@ def temme(powers: int, orders: int) -> list[list[float]]:
     m = [Fraction(0), Fraction(1)]
     for n in range(2, count):
         # The coefficient of eta**n in m m' = eta (1 + m).
-        known = sum((m[i] * m[n + 1 - i] * (n + 1 - i) for i in range(2, n)), Fraction(0))
-        m.append((m[n - 1] - known) / (n + 1))
+        reference = sum((m[i] * m[n + 1 - i] * (n + 1 - i) for i in range(2, n)), Fraction(0))
+        m.append((m[n - 1] - reference) / (n + 1))
     # 1 / m = 1 / eta + r[0] + r[1] eta + ...
     r: list[Fraction] = []
     for n in range(count - 2):
@@ -49,10 +49,10 @@ def temme(powers: int, orders: int) -> list[list[float]]:
 
 class TestSpecialText(unittest.TestCase):
     def test_the_series_of_the_logarithm_of_gamma(self) -> None:
-        found = numbers("theano_gammaln_beyond")
-        wanted = [-0.57721566490153286061, *((-1) ** k * special.zeta(k) / k for k in range(2, 33))]
-        self.assertEqual(len(found), len(wanted))
-        for a, b in zip(found, wanted, strict=True):
+        result = numbers("theano_gammaln_beyond")
+        expected = [-0.57721566490153286061, *((-1) ** k * special.zeta(k) / k for k in range(2, 33))]
+        self.assertEqual(len(result), len(expected))
+        for a, b in zip(result, expected, strict=True):
             self.assertAlmostEqual(a / b, 1, delta=1e-14)
 
     def test_the_expansion_for_large_parameters(self) -> None:

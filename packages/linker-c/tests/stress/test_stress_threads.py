@@ -57,11 +57,11 @@ class TestThreads(unittest.TestCase):
 
         def work(number: int) -> None:
             values = np.linspace(-1, 1, sizes[number % 3]) + number
-            wanted = [2 * values * np.exp(values), (2 * values).sum()]
+            expected = [2 * values * np.exp(values), (2 * values).sum()]
             for _ in range(ROUNDS):
-                found = f(values)
-                np.testing.assert_allclose(found[0], wanted[0], rtol=1e-13)
-                np.testing.assert_allclose(found[1], wanted[1], rtol=1e-10, atol=1e-8)
+                result = f(values)
+                np.testing.assert_allclose(result[0], expected[0], rtol=1e-13)
+                np.testing.assert_allclose(result[1], expected[1], rtol=1e-10, atol=1e-8)
 
         in_threads(6, work)
 

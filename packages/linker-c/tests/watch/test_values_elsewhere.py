@@ -122,12 +122,12 @@ class TestRewritesForDevices(unittest.TestCase):
 
 class TestFunctionCache(unittest.TestCase):
     def test_what_no_text_tells_keeps_functions_out(self) -> None:
-        told: list[str | None] = [None]
+        message: list[str | None] = [None]
         with mock.patch.object(_gate, "_surroundings", []), config.change_flags(function_cache="large"):
             self.assertEqual(self.cacheable(), (False, False, True))
-            function_cache_depends_on(lambda: told[0])
+            function_cache_depends_on(lambda: message[0])
             self.assertEqual(self.cacheable(), (False, False, False))
-            told[0] = ""
+            message[0] = ""
             self.assertEqual(self.cacheable(), (False, False, True))
 
     def test_from_fewer_nodes_on_where_there_is_something(self) -> None:
@@ -136,14 +136,14 @@ class TestFunctionCache(unittest.TestCase):
             self.assertEqual(self.cacheable(), (False, True, True))
 
     def test_what_is_told_is_a_part_of_the_name(self) -> None:
-        told = ["one device", "another"]
+        messages = ["one device", "another"]
         # Other tests have rules for ops that no other process could import.
         without_rules = mock.patch.object(_environment, "_rules_of_users", return_value=())
         with mock.patch.object(_gate, "_surroundings", []), without_rules:
-            function_cache_depends_on(lambda: told[0])
+            function_cache_depends_on(lambda: messages[0])
             before = Environment(StructuralHasher()).digest()
             self.assertEqual(Environment(StructuralHasher()).digest(), before)
-            told.pop(0)
+            messages.pop(0)
             self.assertNotEqual(Environment(StructuralHasher()).digest(), before)
 
     def cacheable(self) -> tuple[bool, ...]:

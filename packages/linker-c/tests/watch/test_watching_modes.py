@@ -87,17 +87,17 @@ class TestMonitor(unittest.TestCase):
         self.assertEqual(f.fn.thunks[0].inputs[0][0].tolist(), [1, 2])
 
     def test_call_inside_itself(self) -> None:
-        found: list[Any] = []
+        results: list[Any] = []
 
         def again(i: int, node: Apply, fn: Thunk) -> None:
             with self.assertRaisesRegex(RuntimeError, "being called already"):
                 f(V)
-            found.append(i)
+            results.append(i)
 
         x = vector("x")
         f = function([x], add(x, x), mode=MonitorMode(again))
         self.assertEqual(f(V).tolist(), [2, 4])
-        self.assertEqual(found, [0])
+        self.assertEqual(results, [0])
 
 
 def guarded(inputs: Any, outputs: Any, linker: str = "cvm", **choices: Any) -> Any:

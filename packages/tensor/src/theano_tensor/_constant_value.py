@@ -1,4 +1,4 @@
-"""What a variable is known to be while the expression is built."""
+"""Known values of variables while the expression is built."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def constant_value(variable: Variable, depth: int = 10) -> Any:
 
 
 def _step(variable: Any, depth: int) -> Any:
-    """Return what `variable` has the value of: a variable, a number, or None."""
+    """Return the value of `variable`: a variable, a number, or None."""
     owner = variable.owner
     if owner is None:
         return None

@@ -1,4 +1,4 @@
-"""What archives may say of variables and ops on devices; see `theano_graph.safe_loading`.
+"""The archive reader's allowlist for variables and ops on devices; see `theano_graph.safe_loading`.
 
 Nothing of the device layer is imported before an archive asks for it.
 """
@@ -25,7 +25,7 @@ _CLASSES = MappingProxyType(
         "theano_tensor.device.ops._memory": "GpuAlloc GpuAllocEmpty GpuContiguous GpuEye",
     }
 )
-#: Ops that do on a device what an op of the host says.
+#: Ops that do the work of a host's op on a device.
 _OPS = MappingProxyType(
     {
         "theano_tensor.device.ops._blas": "GpuBatchedDot GpuDot GpuDot22 GpuDot22Scalar GpuGemm GpuGemv GpuGer",

@@ -34,7 +34,7 @@ class DTypeError(TheanoError, TypeError):
 
 
 class AsTensorError(TheanoError, TypeError):
-    """No tensor can be made of what was given."""
+    """An object cannot become a tensor."""
 
 
 class NotNumericError(TheanoError, TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""What ops that hold a graph have in common: the graph, its compiled form, copies and pickles, shapes, connections."""
+"""The common part of ops that hold a graph: the graph, its compiled form, copies and pickles, shapes, connections."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ class GraphOp(Op):
     Attributes
     ----------
     fgraph : FunctionGraph
-        The graph inside. Printers show it, merging goes into it and changes it in place; what it computes stays the
+        The graph inside. Printers show it, merging goes into it and changes it in place; its values stay the
         same, so that a form that has been compiled stays right.
 
     Invariants
     ----------
     The graph is compiled once, when it is first run, by whichever thread comes first. Neither pickles nor copies
-    have the compiled form. An op equals only itself; see :class:`ComparedGraphOp` for those that do not.
+    have the compiled form. An op equals only itself; see :class:`ComparedGraphOp` for ops that compare by graph.
 
     Examples
     --------
@@ -74,7 +74,7 @@ class GraphOp(Op):
             return self._function
 
     def runner(self) -> Runner:
-        """Return what computes the list of output values of a list of input values, without Python in between.
+        """Return a function from a list of input values to a list of output values, without Python in between.
 
         Values have to be of the types of the inputs: nothing is converted.
         """
@@ -91,7 +91,7 @@ class GraphOp(Op):
     def inlined(self, inputs: Sequence[Variable]) -> list[Variable]:
         """Return the outputs of the graph, computed from other variables."""
         memo: dict[Variable, Variable] = dict(zip(self.fgraph.inputs, inputs, strict=True))
-        for node in self.fgraph.toposort():  # also what depends on constants alone: the nodes inside stay there
+        for node in self.fgraph.toposort():  # also nodes on constants alone: the nodes inside stay there
             copy = node.clone_with_new_inputs([memo.get(v, v) for v in node.inputs])
             memo.update(zip(node.outputs, copy.outputs, strict=True))
         return [memo.get(v, v) for v in self.fgraph.outputs]
@@ -106,7 +106,7 @@ class GraphOp(Op):
         return self.inner_pattern()
 
     def inner_shapes(self, inputs: Sequence[Variable]) -> list[tuple[Any, ...] | None]:
-        """Return the shapes of the outputs for inputs of the graph, as expressions, None for what has no shape.
+        """Return the shapes of the outputs for inputs of the graph, as expressions, None for values without shape.
 
         Rewriting traces them back to the shapes of the inputs.
         """
@@ -129,7 +129,7 @@ class ComparedGraphOp(GraphOp):
     """Base of ops that are equal if their graphs compute the same in the same way, and their settings are equal."""
 
     def settings(self) -> Hashable:
-        """Return what besides the graph tells ops of this class apart."""
+        """Return the attributes besides the graph that distinguish ops of this class."""
         return ()
 
     def __eq__(self, other: object) -> bool:

@@ -12,7 +12,7 @@ from ._protocols._operations import operation
 
 Transfer = Callable[[Variable, Any], Variable | None]
 
-#: What other back ends have registered, asked in reverse order.
+#: The functions of other back ends, asked in reverse order.
 _TRANSFERS: list[Transfer] = []
 
 

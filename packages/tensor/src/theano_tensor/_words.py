@@ -1,4 +1,4 @@
-"""What archives may say of tensors; see `theano_graph.safe_loading`."""
+"""The archive reader's allowlist for tensors; see `theano_graph.safe_loading`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from .shape import Rebroadcast
 
 Arguments = tuple[Sequence[Any], Mapping[str, Any]]
 
-#: Classes by modules. Not here, on purpose: what reads files and talks to other processes (`theano_tensor.io`).
+#: Classes by modules. Not here, on purpose: ops that read files and talk to other processes (`theano_tensor.io`).
 _CLASSES = MappingProxyType(
     {
         "theano_tensor._assert": "Assert CheckAndRaise",
@@ -135,7 +135,7 @@ _DRAWS = (
     "randn random random_integers random_sample rayleigh standard_cauchy standard_exponential standard_gamma "
     "standard_normal standard_t triangular uniform vonmises wald weibull zipf"
 )
-#: What the function inside an op may be told.
+#: The options of the function inside an op.
 _OPTIONS = frozenset({"allow_input_downcast", "mode", "name", "on_unused_input", "profile"})
 
 

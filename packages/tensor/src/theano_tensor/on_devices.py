@@ -1,4 +1,4 @@
-"""What devices compute in the place of ops that they have no code for: expressions of other ops."""
+"""Expressions that devices compute in the place of ops that they have no code for."""
 
 from __future__ import annotations
 

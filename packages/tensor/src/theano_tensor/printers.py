@@ -65,7 +65,7 @@ class _CastPrinter:
 
 
 class DimShufflePrinter:
-    """Hides what only adds dimensions in front; the reverse of all others is ``x.T``."""
+    """Hides a dimshuffle that only adds dimensions in front; the reverse of all others is ``x.T``."""
 
     def fragments(self, variable: Variable, place: Place) -> Iterable[Fragment]:
         """Return the input, its transpose or a call."""

@@ -62,8 +62,8 @@ class TestCheckpoints(unittest.TestCase):
         x, v = T.dvectors("x", "v")
         outputs = [T.hessian(f(x).sum(), x), T.Rop(f(x), x, v)]
         plain = [T.hessian((T.exp(x) * x.sum()).sum(), x), T.Rop(T.exp(x) * x.sum(), x, v)]
-        found = function([x, v], [*outputs, *plain])(value, value + 1)
-        for one, other in zip(found[:2], found[2:], strict=True):
+        result = function([x, v], [*outputs, *plain])(value, value + 1)
+        for one, other in zip(result[:2], result[2:], strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-12)
 
     @slow

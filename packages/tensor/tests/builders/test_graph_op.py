@@ -33,8 +33,8 @@ class Twofold(ComparedGraphOp):
         return self.note
 
     def make_node(self, x: Any) -> Apply:
-        given = T.as_tensor_variable(x)
-        return Apply(self, [given], [given.type()])
+        operand = T.as_tensor_variable(x)
+        return Apply(self, [operand], [operand.type()])
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
@@ -104,15 +104,15 @@ class TestGraphOps(unittest.TestCase):
         self.assertEqual(len(op.fgraph.apply_nodes), 5000)
 
     def test_it_is_compiled_once_for_many_threads(self) -> None:
-        op, found = twofold(), []
+        op, result = twofold(), []
         with mock.patch("theano_tensor._graph_op.function", wraps=function) as compiler:
-            threads = [threading.Thread(target=lambda: found.append(op.compiled())) for _ in range(6)]
+            threads = [threading.Thread(target=lambda: result.append(op.compiled())) for _ in range(6)]
             for thread in threads:
                 thread.start()
             for thread in threads:
                 thread.join()
             self.assertEqual(compiler.call_count, 1)
-        self.assertEqual(len({id(f) for f in found}), 1)
+        self.assertEqual(len({id(f) for f in result}), 1)
 
     def test_merging_goes_inside(self) -> None:
         x = T.dvector("x")

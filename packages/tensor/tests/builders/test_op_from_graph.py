@@ -44,8 +44,8 @@ class OpFromGraphCase(unittest.TestCase):
         return OpFromGraph([self.x, self.y, self.z], [self.graph], **options)
 
     def gradients(self, op: Any, at: tuple[float, ...] = (2.0, 3.0, 4.0)) -> list[float]:
-        found = T.grad(op(self.x, self.y, self.z), [self.x, self.y, self.z])
-        return [float(v) for v in function([self.x, self.y, self.z], found, on_unused_input="ignore")(*at)]
+        result = T.grad(op(self.x, self.y, self.z), [self.x, self.y, self.z])
+        return [float(v) for v in function([self.x, self.y, self.z], result, on_unused_input="ignore")(*at)]
 
 
 class TestValues(OpFromGraphCase):
@@ -75,16 +75,16 @@ class TestValues(OpFromGraphCase):
         f = function([self.x, self.y, self.z], both)
         self.assertEqual([float(v) for v in f(1.0, 2.0, 3.0)], [5.0, 2.0])
         self.assertIn("inner", str(debugprint(f, file="str")))
-        found = T.grad(both[0] + both[1], [self.x, self.y, self.z], disconnected_inputs="ignore")
-        values = function([self.x, self.y, self.z], found, on_unused_input="ignore")(1.0, 2.0, 3.0)
+        result = T.grad(both[0] + both[1], [self.x, self.y, self.z], disconnected_inputs="ignore")
+        values = function([self.x, self.y, self.z], result, on_unused_input="ignore")(1.0, 2.0, 3.0)
         self.assertEqual([float(v) for v in values], [3.0, 4.0, 0.0])
 
     def test_an_output_that_is_an_input_is_no_alias(self) -> None:
         v = T.dvector("v")
         op: Any = OpFromGraph([v], [v, v[1:]])
-        given = np.arange(3.0)
-        for result in function([v], op(v))(given):
-            self.assertFalse(np.shares_memory(result, given))
+        operand = np.arange(3.0)
+        for result in function([v], op(v))(operand):
+            self.assertFalse(np.shares_memory(result, operand))
 
     def test_inlined_ops_leave_nothing_behind(self) -> None:
         op = self.op(inline=True)
@@ -150,8 +150,8 @@ class TestDerivatives(OpFromGraphCase):
     def test_r_op(self) -> None:
         v, t = T.dvector("v"), T.dvector("t")
         op: Any = OpFromGraph([v, self.x], [T.exp(v) * self.x])
-        found = T.Rop(op(v, self.x), v, t)
-        result = function([v, self.x, t], found)(np.array([0.0, 1.0]), 3.0, np.array([1.0, 2.0]))
+        outcome = T.Rop(op(v, self.x), v, t)
+        result = function([v, self.x, t], outcome)(np.array([0.0, 1.0]), 3.0, np.array([1.0, 2.0]))
         np.testing.assert_allclose(result, [3.0, 6.0 * np.e])
         both = T.Rop(op(v, self.x), [v, self.x], [t, self.y])
         result = function([v, self.x, t, self.y], both)(np.array([0.0, 1.0]), 3.0, np.array([1.0, 2.0]), 1.0)
@@ -195,8 +195,8 @@ class TestOverrides(OpFromGraphCase):
     def test_each_form_that_gets_outputs(self) -> None:
         """As for `grad_overrides`, with the outputs between inputs and gradients: e = 14, so 14 w and the like."""
         e, w = T.dscalars("e", "w")
-        given = [self.x, self.y, self.z, e, w]
-        as_op, one = OpFromGraph(given, [w * e, w * 6, w * self.x]), OpFromGraph(given, [w * e * 2])
+        operands = [self.x, self.y, self.z, e, w]
+        as_op, one = OpFromGraph(operands, [w * e, w * 6, w * self.x]), OpFromGraph(operands, [w * e * 2])
         cases: list[tuple[Any, list[float]]] = [
             (as_op, [14.0, 6.0, 2.0]),
             ([one, "default", lambda i, o, g: g[0] * o[0] * i[1]], [28.0, 4.0, 42.0]),
@@ -214,8 +214,8 @@ class TestOverrides(OpFromGraphCase):
             for overrides in (cut, [cut, cut, "default"]):
                 op = self.op(**{name: overrides})
                 out = op(self.x, self.y, self.z)
-                found = T.grad(out, [self.x, self.y], disconnected_inputs="ignore")
-                f = function([self.x, self.y, self.z], found, on_unused_input="ignore")
+                result = T.grad(out, [self.x, self.y], disconnected_inputs="ignore")
+                f = function([self.x, self.y, self.z], result, on_unused_input="ignore")
                 self.assertEqual([float(v) for v in f(2.0, 3.0, 4.0)], [0.0, 0.0])
             for overrides in (unknown, ["default", unknown, "default"]):
                 out = self.op(**{name: overrides})(self.x, self.y, self.z)
@@ -276,8 +276,8 @@ class TestOverrides(OpFromGraphCase):
             ({"rop_overrides": [DisconnectedType()()]}, 0.0),
         ):
             op = self.op(**options)
-            found = T.Rop(op(self.x, self.y, self.z), [self.x, self.y], [u, v], disconnected_outputs="ignore")
-            f = function([self.x, self.y, self.z, u, v], found, on_unused_input="ignore")
+            result = T.Rop(op(self.x, self.y, self.z), [self.x, self.y], [u, v], disconnected_outputs="ignore")
+            f = function([self.x, self.y, self.z, u, v], result, on_unused_input="ignore")
             with self.subTest(options=options):
                 self.assertEqual(float(f(2.0, 3.0, 4.0, 1.0, 2.0)), expected)
         unknown = self.op(rop_overrides=NullType("not known")())(self.x, self.y, self.z)

@@ -99,8 +99,8 @@ class TestValues(unittest.TestCase):
         self.assertIsInstance(outs, list)
         f = function([self.c, self.x, self.y], outs)
         for c, expected in ((1.0, (self.one, self.two)), (0.0, (self.two, self.one))):
-            for got, wanted in zip(f(c, self.one, self.two), expected, strict=True):
-                np.testing.assert_array_equal(got, wanted)
+            for got, reference in zip(f(c, self.one, self.two), expected, strict=True):
+                np.testing.assert_array_equal(got, reference)
         self.assertEqual(len(ifelse(self.c, [self.x], [self.y])), 1)
 
     def test_plain_values_and_shared_variables(self) -> None:
@@ -115,21 +115,21 @@ class TestValues(unittest.TestCase):
 
     def test_types_that_differ_in_what_is_known(self) -> None:
         wide, narrow = T.dmatrix("m"), T.drow("r")
-        found = ifelse(self.c, wide, narrow)
-        self.assertEqual(found.type.shape, (None, None))
-        f = function([self.c, wide, narrow], found)
+        result = ifelse(self.c, wide, narrow)
+        self.assertEqual(result.type.shape, (None, None))
+        f = function([self.c, wide, narrow], result)
         self.assertEqual(f(0.0, np.zeros((2, 3)), np.zeros((1, 5))).shape, (1, 5))
 
     def test_beside_an_op_that_overwrites(self) -> None:
         for mode in LAZY:
             chosen = ifelse(self.c, self.x, self.y)
             f = function([self.c, self.x, self.y], [Doubled()(chosen), self.x + 0], mode=mode, accept_inplace=True)
-            given = self.one.copy()
-            doubled, kept = f(1.0, given, self.two)
+            operand = self.one.copy()
+            doubled, kept = f(1.0, operand, self.two)
             with self.subTest(mode=str(mode)):
                 np.testing.assert_array_equal(doubled, [2.0, 4.0])
                 np.testing.assert_array_equal(kept, [1.0, 2.0])
-                np.testing.assert_array_equal(given, [1.0, 2.0])
+                np.testing.assert_array_equal(operand, [1.0, 2.0])
 
     def test_pickles(self) -> None:
         f = pickle.loads(pickle.dumps(function([self.c, self.x, self.y], ifelse(self.c, self.x, self.y))))
@@ -150,18 +150,18 @@ class TestDerivatives(unittest.TestCase):
     def test_gradients_by_a_condition_known_at_run_time(self) -> None:
         c, (x, y) = T.dscalar("c"), T.dvectors("x", "y")
         first, second = ifelse(c > 0, [x**2, y], [y**3, x])
-        found = T.grad(first.sum() + 2 * second.sum(), [x, y])
+        result = T.grad(first.sum() + 2 * second.sum(), [x, y])
         for mode in (*LAZY, *EAGER):
-            f = function([c, x, y], found, mode=mode, on_unused_input="ignore")
+            f = function([c, x, y], result, mode=mode, on_unused_input="ignore")
             with self.subTest(mode=str(mode)):
                 for value, expected in ((1.0, ([2.0, 4.0], [2.0, 2.0])), (-1.0, ([2.0, 2.0], [27.0, 48.0]))):
-                    for got, wanted in zip(f(value, [1.0, 2.0], [3.0, 4.0]), expected, strict=True):
-                        np.testing.assert_allclose(got, wanted)
+                    for got, reference in zip(f(value, [1.0, 2.0], [3.0, 4.0]), expected, strict=True):
+                        np.testing.assert_allclose(got, reference)
 
     def test_r_op(self) -> None:
         c, (x, y, u) = T.dscalar("c"), T.dvectors("x", "y", "u")
-        found = T.Rop(ifelse(c, x**2, y), x, u)
-        f = function([c, x, y, u], found, on_unused_input="ignore")
+        result = T.Rop(ifelse(c, x**2, y), x, u)
+        f = function([c, x, y, u], result, on_unused_input="ignore")
         np.testing.assert_allclose(f(1.0, [1.0, 2.0], [3.0, 4.0], [1.0, 1.0]), [2.0, 4.0])
         np.testing.assert_allclose(f(0.0, [1.0, 2.0], [3.0, 4.0], [1.0, 1.0]), [0.0, 0.0])
 
@@ -230,8 +230,8 @@ class TestBranchesThatAreLeftOut(unittest.TestCase):
                 with self.assertRaises(ValueError):
                     f(1, 0, self.none, self.none)
                 value = np.exp(self.two) if operand is not self.x else self.two
-                for condition, wanted in ((1, value.max()), (0, value.sum())):
-                    np.testing.assert_allclose(f(condition, 0, self.two, self.two)[0], wanted)
+                for condition, expected in ((1, value.max()), (0, value.sum())):
+                    np.testing.assert_allclose(f(condition, 0, self.two, self.two)[0], expected)
 
     def test_a_reduction_beside_one_that_every_call_needs(self) -> None:
         f = self.compiled(self.x.sum(), ifelse(self.c, self.x.max(), self.y.sum()))
@@ -241,12 +241,12 @@ class TestBranchesThatAreLeftOut(unittest.TestCase):
     def test_lengths_that_do_not_fit(self) -> None:
         x, y = self.x, self.y
         f = self.compiled(ifelse(self.c, x + y, x + 1), T.exp(x), ifelse(self.c, (x * y).sum(), x.sum()))
-        for got, wanted in zip(f(0, 0, self.two, self.three), (self.two + 1, np.exp(self.two), 7.0), strict=True):
-            np.testing.assert_allclose(got, wanted)
+        for got, expected in zip(f(0, 0, self.two, self.three), (self.two + 1, np.exp(self.two), 7.0), strict=True):
+            np.testing.assert_allclose(got, expected)
         with self.assertRaises(ValueError):
             f(1, 0, self.two, self.three)
-        for got, wanted in zip(f(1, 0, self.two, self.two), (self.two * 2, np.exp(self.two), 25.0), strict=True):
-            np.testing.assert_allclose(got, wanted)
+        for got, expected in zip(f(1, 0, self.two, self.two), (self.two * 2, np.exp(self.two), 25.0), strict=True):
+            np.testing.assert_allclose(got, expected)
 
     def test_lengths_that_are_known_to_differ(self) -> None:
         x = self.x
@@ -255,8 +255,8 @@ class TestBranchesThatAreLeftOut(unittest.TestCase):
             chosen = ifelse(self.c, wrong.sum(), x.sum())
             f = function([self.c, x], [chosen, T.grad(chosen, x), T.Rop(chosen, x, x)], mode=mode)
             with self.subTest(mode=mode):
-                for got, wanted in zip(f(0, self.two), (7.0, [1.0, 1.0], 7.0), strict=True):
-                    np.testing.assert_array_equal(got, wanted)
+                for got, expected in zip(f(0, self.two), (7.0, [1.0, 1.0], 7.0), strict=True):
+                    np.testing.assert_array_equal(got, expected)
                 with self.assertRaisesRegex(T.ShapeError, "sub: the lengths of dimension 0 differ: 2 .* and 3 "):
                     f(1, self.two)
 
@@ -264,12 +264,12 @@ class TestBranchesThatAreLeftOut(unittest.TestCase):
         x, c, d = self.x, self.c, self.d
         f = self.compiled(ifelse(c, ifelse(d, x.max(), x.min()), ifelse(d, x.sum(), x.prod())))
         self.assertEqual([f(0, d, self.none, self.none)[0] for d in (1, 0)], [0.0, 1.0])
-        found = [f(c, d, self.two, self.two)[0] for c, d in ((1, 1), (1, 0), (0, 1), (0, 0))]
-        self.assertEqual(found, [4.0, 3.0, 7.0, 12.0])
+        results = [f(c, d, self.two, self.two)[0] for c, d in ((1, 1), (1, 0), (0, 1), (0, 0))]
+        self.assertEqual(results, [4.0, 3.0, 7.0, 12.0])
 
     def test_what_is_needed_in_the_same_calls_is_computed_together(self) -> None:
         x, y, c, d = self.x, self.y, self.c, self.d
-        for wanted, outputs in (
+        for expected, outputs in (
             ([2, 2], (ifelse(c, x.max(), y.max()), ifelse(c, x.sum(), y.min()))),
             ([2], (ifelse(c, x.max() + x.sum(), y.sum()), ifelse(d, y.max(), y.min()))),
             # Both branches need the maximum, and every call the sum.
@@ -278,13 +278,13 @@ class TestBranchesThatAreLeftOut(unittest.TestCase):
             f = self.compiled(*outputs)
             fused = [node for node in f.maker.fgraph.apply_nodes if isinstance(node.op, FusedReduce)]
             with self.subTest(outputs=outputs):
-                self.assertEqual([len(node.outputs) for node in fused], wanted)
+                self.assertEqual([len(node.outputs) for node in fused], expected)
 
     def test_many_choices_take_linear_time(self) -> None:
-        x, found = self.x, T.exp(self.x)
+        x, result = self.x, T.exp(self.x)
         for k in range(300):
-            found = ifelse(T.lt(self.c, k), found + x, found * k)
-        f = self.compiled(found)
+            result = ifelse(T.lt(self.c, k), result + x, result * k)
+        f = self.compiled(result)
         np.testing.assert_allclose(f(297, 0, self.two, self.two)[0], np.exp(self.two) * 0 + 2 * self.two)
 
 
@@ -297,19 +297,19 @@ class TestGradientsOfBranches(unittest.TestCase):
         self.inverse = matrix_inverse(self.m)
         self.singular, self.ones, self.one = np.zeros((2, 2)), np.ones((2, 2)), np.eye(2)
 
-    def check(self, inputs: list[Any], found: Any, *cases: tuple[list[Any], Any]) -> None:
+    def check(self, inputs: list[Any], result: Any, *cases: tuple[list[Any], Any]) -> None:
         for mode in LAZY:
-            f = function(inputs, found, mode=mode, on_unused_input="ignore")
-            for values, wanted in cases:
+            f = function(inputs, result, mode=mode, on_unused_input="ignore")
+            for values, expected in cases:
                 with self.subTest(mode=str(mode), values=values):
-                    np.testing.assert_allclose(f(*values), wanted)
+                    np.testing.assert_allclose(f(*values), expected)
 
     def test_what_the_other_branch_cannot_compute(self) -> None:
         first = ifelse(T.eq(self.v.shape[0], 0), self.s * 2.0, self.v[0] * self.s)
         self.check([self.v, self.s], T.grad(first, self.v), ([[], 2.0], []), ([[1.0, 5.0], 2.0], [2.0, 0.0]))
         self.check([self.v, self.s], T.grad(first, self.s), ([[], 2.0], 2.0), ([[3.0, 5.0], 2.0], 3.0))
-        found = T.grad(ifelse(self.c, self.m.sum(), self.inverse.sum()), self.m)
-        self.check([self.m, self.c], found, ([self.singular, 1], self.ones), ([self.one, 0], -self.ones))
+        result = T.grad(ifelse(self.c, self.m.sum(), self.inverse.sum()), self.m)
+        self.check([self.m, self.c], result, ([self.singular, 1], self.ones), ([self.one, 0], -self.ones))
 
     def test_what_overflows_in_the_other_branch(self) -> None:
         cost = ifelse(self.s > 0, self.s + 1, T.exp(self.s))
@@ -318,28 +318,30 @@ class TestGradientsOfBranches(unittest.TestCase):
         self.check([self.s], second, ([1000.0], 0.0), ([0.0], 1.0))
 
     def test_a_variable_of_the_other_branch_gets_zeros_without_being_computed(self) -> None:
-        found = T.grad(ifelse(self.c, self.m.sum(), self.inverse.sum()), [self.inverse, self.inverse])[1]
-        self.check([self.m, self.c], found, ([self.singular, 1], self.singular), ([self.one, 0], self.ones))
+        result = T.grad(ifelse(self.c, self.m.sum(), self.inverse.sum()), [self.inverse, self.inverse])[1]
+        self.check([self.m, self.c], result, ([self.singular, 1], self.singular), ([self.one, 0], self.ones))
 
     def test_choices_inside_choices(self) -> None:
         inner = ifelse(self.d, self.m.sum(), self.inverse.sum())
-        found = T.grad(ifelse(self.c, inner, (self.m**2).sum()), self.m)
+        result = T.grad(ifelse(self.c, inner, (self.m**2).sum()), self.m)
         cases = [((1, 1), self.ones), ((0, 0), self.singular), ((0, 1), self.singular)]
-        self.check([self.m, self.c, self.d], found, *(([self.singular, *given], wanted) for given, wanted in cases))
-        self.check([self.m, self.c, self.d], found, ([self.one, 1, 0], -self.ones))
+        self.check(
+            [self.m, self.c, self.d], result, *(([self.singular, *operands], expected) for operands, expected in cases)
+        )
+        self.check([self.m, self.c, self.d], result, ([self.one, 1, 0], -self.ones))
 
     def test_a_branch_of_two_choices(self) -> None:
         total, inverse = self.m.sum(), self.inverse.sum()
-        found = T.grad(ifelse(self.c, inverse, total) + ifelse(self.d, 2 * inverse, total), self.m)
+        result = T.grad(ifelse(self.c, inverse, total) + ifelse(self.d, 2 * inverse, total), self.m)
         cases = [((1, 0), 0.0), ((0, 1), -1.0), ((1, 1), -3.0)]
-        self.check([self.m, self.c, self.d], found, ([self.singular, 0, 0], 2 * self.ones))
-        self.check([self.m, self.c, self.d], found, *(([self.one, *given], k * self.ones) for given, k in cases))
+        self.check([self.m, self.c, self.d], result, ([self.singular, 0, 0], 2 * self.ones))
+        self.check([self.m, self.c, self.d], result, *(([self.one, *operands], k * self.ones) for operands, k in cases))
 
     def test_groups_and_variables_of_both_branches(self) -> None:
         first, second = ifelse(self.c, [self.v * 2, T.exp(self.v)], [T.exp(self.v), self.v * 3])
         value = np.array([0.0, 1.0])
-        found = T.grad((first + second).sum(), self.v)
-        self.check([self.v, self.c], found, ([value, 1], 2 + np.exp(value)), ([value, 0], 3 + np.exp(value)))
+        result = T.grad((first + second).sum(), self.v)
+        self.check([self.v, self.c], result, ([value, 1], 2 + np.exp(value)), ([value, 0], 3 + np.exp(value)))
         same = self.v * 3
         self.check([self.v, self.c], T.grad(ifelse(self.c, same, same).sum(), self.v), ([value, 0], [3.0, 3.0]))
 
@@ -355,10 +357,10 @@ class TestGradientsOfBranches(unittest.TestCase):
     def test_gradients_of_many_choices_are_of_linear_size(self) -> None:
         sizes = []
         for n in (20, 40):
-            found = T.exp(self.v)
+            result = T.exp(self.v)
             for k in range(n):
-                found = ifelse(T.lt(self.c, k), T.tanh(found) + self.v, self.v * k)
-            sizes.append(len(list(ancestors([T.grad(found.sum(), self.v)]))))
+                result = ifelse(T.lt(self.c, k), T.tanh(result) + self.v, self.v * k)
+            sizes.append(len(list(ancestors([T.grad(result.sum(), self.v)]))))
         self.assertLess(sizes[1], 2.1 * sizes[0])
 
 
@@ -384,8 +386,8 @@ class TestWorkInsideBranches(unittest.TestCase):
         f: Any = function([self.c, x, w], [cost, *T.grad(cost, [x, w])])
         for condition, chosen in ((1, one), (0, two)):
             alone = function([x, w], [chosen.sum(), *T.grad(chosen.sum(), [x, w])])
-            for got, wanted in zip(f(condition, *self.values), alone(*self.values), strict=True):
-                np.testing.assert_allclose(got, wanted, rtol=1e-12)
+            for got, expected in zip(f(condition, *self.values), alone(*self.values), strict=True):
+                np.testing.assert_allclose(got, expected, rtol=1e-12)
         graph = f.maker.fgraph
         self.assertTrue(all(map(is_chosen, graph.outputs[1:])))
         names = {type(node.op).__name__ for node in graph.apply_nodes}
@@ -403,7 +405,7 @@ class TestWorkInsideBranches(unittest.TestCase):
     def test_each_kind_of_work(self) -> None:
         x, w = self.x, self.w
         chosen = ifelse(self.c, x, T.zeros_like(x))
-        for made in (
+        for result in (
             T.exp(chosen),
             chosen.T + w,
             chosen.sum(0),
@@ -414,12 +416,12 @@ class TestWorkInsideBranches(unittest.TestCase):
             T.batched_dot(chosen.dimshuffle("x", 0, 1), w.dimshuffle("x", 0, 1)),
             chosen + ifelse(self.c, T.ones_like(x), w),
         ):
-            f: Any = function([self.c, x, w], made, on_unused_input="ignore")
-            plain = function([self.c, x, w], made, mode=Mode("cvm", None), on_unused_input="ignore")
+            f: Any = function([self.c, x, w], result, on_unused_input="ignore")
+            plain = function([self.c, x, w], result, mode=Mode("cvm", None), on_unused_input="ignore")
             for condition in (0, 1):
-                got, wanted = (g(condition, *self.values) for g in (f, plain))
-                np.testing.assert_allclose(got, wanted, rtol=1e-12)
-            with self.subTest(made=str(made)):
+                got, expected = (g(condition, *self.values) for g in (f, plain))
+                np.testing.assert_allclose(got, expected, rtol=1e-12)
+            with self.subTest(made=str(result)):
                 self.assertTrue(is_chosen(f.maker.fgraph.outputs[0]))
 
     def test_graphs_do_not_grow_with_the_number_of_conditions(self) -> None:

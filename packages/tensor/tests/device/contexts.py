@@ -19,9 +19,9 @@ assert theano_tensor.device  # it is what makes functions use devices
 def context() -> GpuContext:
     """Return the context, registered as NAME; and register another one as OTHER."""
     reg_context(OTHER, fresh_context())
-    made = fresh_context()
-    reg_context(NAME, made)
-    return made
+    result = fresh_context()
+    reg_context(NAME, result)
+    return result
 
 
 def fresh_context() -> GpuContext:

@@ -40,13 +40,13 @@ class ChoosingCase(DeviceTestCase):
 
     def ops(self, mode: Mode, outputs: Sequence[Any] | None = None) -> dict[str, Any]:
         """Return the ops of convolutions by the names of their classes; values are those of the host."""
-        given = self.results() if outputs is None else outputs
-        f = function([], given, mode=mode)
+        operand = self.results() if outputs is None else outputs
+        f = function([], operand, mode=mode)
         if outputs is None:
             x, w = T.constant(self.x), T.constant(self.w)
             y = conv2d(x, w)
-            for found, wanted in zip(f(), function([], [y, *T.grad((y**2).sum(), [x, w])])(), strict=True):
-                self.assertValues(found, wanted)
+            for item, expected in zip(f(), function([], [y, *T.grad((y**2).sum(), [x, w])])(), strict=True):
+                self.assertValues(item, expected)
         nodes = f.maker.fgraph.apply_nodes
         return {type(n.op).__name__: n.op for n in nodes if "Conv" in type(n.op).__name__ or "Corr" in str(type(n.op))}
 
@@ -102,19 +102,19 @@ class TestTags(ChoosingCase):
         x, w = shared(np.ones((1, 2, 4, 4, 3)), target=NAME), shared(np.ones((2, 2, 2, 2, 2)), target=NAME)
         y = conv3d(x, w)
         outputs = [y, *T.grad(y.sum(), [x, w])]
-        wanted = {name.replace("CorrMM", "Corr3dMM") for name in PRODUCTS}
-        self.assertEqual(set(self.ops(FAST_RUN, outputs)), wanted)
+        expected = {name.replace("CorrMM", "Corr3dMM") for name in PRODUCTS}
+        self.assertEqual(set(self.ops(FAST_RUN, outputs)), expected)
         with self.with_library(), config.change_flags(dnn__conv__algo_fwd="large"):
-            found = self.ops(FAST_RUN, outputs)
-            self.assertEqual(set(found), LIBRARY)
-            self.assertEqual(found["GpuDnnConv"].algo, "large", "a flag is no error, though volumes have no such")
+            result = self.ops(FAST_RUN, outputs)
+            self.assertEqual(set(result), LIBRARY)
+            self.assertEqual(result["GpuDnnConv"].algo, "large", "a flag is no error, though volumes have no such")
 
 
 class TestAlgorithms(ChoosingCase):
     def algorithms(self, mode: Mode = FAST_RUN) -> list[str]:
         with self.with_library():
-            found = self.ops(mode)
-        return [found[name].algo for name in ("GpuDnnConv", "GpuDnnConvGradI", "GpuDnnConvGradW")]
+            result = self.ops(mode)
+        return [result[name].algo for name in ("GpuDnnConv", "GpuDnnConvGradI", "GpuDnnConvGradW")]
 
     def test_flags(self) -> None:
         self.assertEqual(self.algorithms(), ["small", "none", "none"])
@@ -160,25 +160,25 @@ class TestMeasuring(ChoosingCase):
         def seconds(op: Any, node: Any, values: Any) -> float:
             return times[getattr(op, "algo", "gemm")]
 
-        told = io.StringIO()
+        message = io.StringIO()
         with (
             self.with_library(),
             patch.object(_measuring, "_seconds", seconds),
             config.change_flags(**flags),
-            redirect_stderr(told),
+            redirect_stderr(message),
         ):
-            return self.ops(FAST_RUN.including("conv_meta")), told.getvalue()
+            return self.ops(FAST_RUN.including("conv_meta")), message.getvalue()
 
     def test_the_fastest_is_chosen(self) -> None:
         slow = {"small": 3.0, "none": 3.0, "time_on_shape_change": 2.0, "gemm": 1.0}
-        found, told = self.measured(slow)
-        self.assertEqual((set(found), told), (PRODUCTS, ""))
-        found, told = self.measured({**slow, "small": 0.5, "gemm": 2.5}, metaopt__verbose=2)
-        self.assertEqual({name: found[name].algo for name in LIBRARY}, {
+        result, messages = self.measured(slow)
+        self.assertEqual((set(result), messages), (PRODUCTS, ""))
+        result, messages = self.measured({**slow, "small": 0.5, "gemm": 2.5}, metaopt__verbose=2)
+        self.assertEqual({name: result[name].algo for name in LIBRARY}, {
             "GpuDnnConv": "small", "GpuDnnConvGradI": "time_on_shape_change",
             "GpuDnnConvGradW": "time_on_shape_change"})  # fmt: skip
-        self.assertIn("conv_meta: 500000 us by conv_dnn as the flag says for ", told)
-        self.assertIn("conv_meta: 2500000 us by conv_gemm for ", told)
+        self.assertIn("conv_meta: 500000 us by conv_dnn as the flag says for ", messages)
+        self.assertIn("conv_meta: 2500000 us by conv_gemm for ", messages)
 
     def test_some_are_left_out(self) -> None:
         times = {"small": 1.0, "none": 1.0, "time_on_shape_change": 1.0, "gemm": 2.0}
@@ -187,23 +187,23 @@ class TestMeasuring(ChoosingCase):
         self.assertEqual(set(self.measured(times, metaopt__optimizer_excluding="conv_gemm")[0]), LIBRARY)
 
     def test_times_are_taken_on_the_device(self) -> None:
-        told = io.StringIO()
-        with config.change_flags(metaopt__verbose=2), redirect_stderr(told):
+        message = io.StringIO()
+        with config.change_flags(metaopt__verbose=2), redirect_stderr(message):
             self.assertEqual(set(self.ops(FAST_RUN.including("conv_meta"))), PRODUCTS)
-        self.assertEqual(told.getvalue().count(" us by conv_gemm for "), 3)
+        self.assertEqual(message.getvalue().count(" us by conv_gemm for "), 3)
 
     def test_shapes_that_are_not_known(self) -> None:
         x, w = T.tensor4(dtype="float64"), shared(self.w, target=NAME)
-        told = io.StringIO()
-        with config.change_flags(metaopt__verbose=1), redirect_stderr(told):
+        message = io.StringIO()
+        with config.change_flags(metaopt__verbose=1), redirect_stderr(message):
             f = function([x], conv2d(x, w), mode=FAST_RUN.including("conv_meta"))
-        self.assertIn("are not known, and nothing was measured", told.getvalue())
+        self.assertIn("are not known, and nothing was measured", message.getvalue())
         self.assertIn("GpuCorrMM", {type(n.op).__name__ for n in f.maker.fgraph.apply_nodes})
 
     def test_shapes_of_test_values(self) -> None:
         x, w = T.tensor4(dtype="float64"), shared(self.w, target=NAME)
         x.tag.test_value = self.x
-        told = io.StringIO()
-        with config.change_flags(metaopt__verbose=2), redirect_stderr(told):
+        message = io.StringIO()
+        with config.change_flags(metaopt__verbose=2), redirect_stderr(message):
             function([x], conv2d(x, w), mode=FAST_RUN.including("conv_meta"))
-        self.assertIn(" us by conv_gemm for ", told.getvalue())
+        self.assertIn(" us by conv_gemm for ", message.getvalue())

@@ -48,8 +48,8 @@ def run(op: Op, output: GpuArrayType, *values: Any) -> Any:
     ]
     thunk = c_thunk(Apply(op, inputs, [output.make_variable()]))
     assert thunk is not None
-    (found,) = thunk([x if isinstance(x, GpuArray) else np.asarray(x, "int64") for x in values])
-    return found
+    (result,) = thunk([x if isinstance(x, GpuArray) else np.asarray(x, "int64") for x in values])
+    return result
 
 
 class Correlation(GpuKernelBase, Op):
@@ -84,23 +84,25 @@ class TestCorrelations(unittest.TestCase):
         z = run(Correlation(forward, "forward"), out, x, w)
         self.equal(z, forward, x, w)
         g = on_device(rng.normal(size=z.shape).astype("float32"))
-        given = list(filters[2:]) if lengths else []
-        self.equal(run(Correlation(by_filters, "backprop weights"), out, x, g, *given), by_filters, x, g, filters[2:])
-        given = list(image[2:]) if lengths else []
-        self.equal(run(Correlation(by_images, "backprop inputs"), out, w, g, *given), by_images, w, g, image[2:])
+        operands = list(filters[2:]) if lengths else []
+        self.equal(
+            run(Correlation(by_filters, "backprop weights"), out, x, g, *operands), by_filters, x, g, filters[2:]
+        )
+        operands = list(image[2:]) if lengths else []
+        self.equal(run(Correlation(by_images, "backprop inputs"), out, w, g, *operands), by_images, w, g, image[2:])
 
-    def equal(self, found: Any, op: Any, a: GpuArray, b: GpuArray, lengths: Sequence[int] | None = None) -> None:
+    def equal(self, result: Any, op: Any, a: GpuArray, b: GpuArray, lengths: Sequence[int] | None = None) -> None:
         more = [] if lengths is None else [np.asarray(lengths, "int64")]
         node = op.make_node(*(kind("float32", a.ndim).make_variable() for _ in range(2)), *more)
         storage: list[list[Any]] = [[None]]
         op.perform(node, [a, b, *more], storage)
-        wanted = storage[0][0]
-        self.assertEqual(found.shape, wanted.shape)
+        expected = storage[0][0]
+        self.assertEqual(result.shape, expected.shape)
         if computes():
-            np.testing.assert_allclose(np.asarray(found), np.asarray(wanted), rtol=1e-5, atol=1e-5)
+            np.testing.assert_allclose(np.asarray(result), np.asarray(expected), rtol=1e-5, atol=1e-5)
 
     def ops(self, classes: Sequence[Any], **arguments: Any) -> list[Any]:
-        return [made(**arguments) for made in classes]
+        return [result(**arguments) for result in classes]
 
     @slow
     def test_images(self) -> None:
@@ -197,21 +199,21 @@ class TestReductions(unittest.TestCase):
             x = (rng.normal(size=shape) * 3).astype(dtype)
             with self.subTest(shape=shape, dtype=dtype, joins=numpy_name):
                 mask = (0, *[1] * (len(shape) - 1))
-                found = self.reduced(GpuCAReduceCuda(joins, reduce_mask=mask), on_device(x))
-                wanted = getattr(np, numpy_name)(x, axis=tuple(range(1, len(shape))))
-                self.assertEqual(found.shape, wanted.shape)
+                result = self.reduced(GpuCAReduceCuda(joins, reduce_mask=mask), on_device(x))
+                expected = getattr(np, numpy_name)(x, axis=tuple(range(1, len(shape))))
+                self.assertEqual(result.shape, expected.shape)
                 if computes():
-                    np.testing.assert_allclose(np.asarray(found), wanted, rtol=2e-4, atol=1e-4)
+                    np.testing.assert_allclose(np.asarray(result), expected, rtol=2e-4, atol=1e-4)
 
     @slow
     def test_views_and_other_ops(self) -> None:
         x = np.random.default_rng(8).normal(size=(5, 4, 6)).astype("float32")
         turned = on_device(x).transpose(2, 0, 1)[::-1]
-        found = self.reduced(GpuCAReduceCuda(add, reduce_mask=(0, 1, 1), pre_scalar_op=sqr), turned)
+        result = self.reduced(GpuCAReduceCuda(add, reduce_mask=(0, 1, 1), pre_scalar_op=sqr), turned)
         bits = self.reduced(GpuCAReduceCuda(and_, reduce_mask=(0, 1)), on_device(x[0] > -1))
-        self.assertEqual((found.shape, bits.shape), ((6,), (4,)))
+        self.assertEqual((result.shape, bits.shape), ((6,), (4,)))
         if computes():
-            np.testing.assert_allclose(np.asarray(found), (x**2).sum((0, 1))[::-1], rtol=1e-5)
+            np.testing.assert_allclose(np.asarray(result), (x**2).sum((0, 1))[::-1], rtol=1e-5)
             np.testing.assert_array_equal(np.asarray(bits), (x[0] > -1).all(1))
 
     def test_other_axes(self) -> None:
@@ -264,17 +266,17 @@ class Replaced(GpuKernelBase, Op):
 class TestParts(unittest.TestCase):
     def test_a_row(self) -> None:
         x = np.arange(12, dtype="float32").reshape(3, 4)
-        given = on_device(x)
+        operand = on_device(x)
         for y in (np.array([9, 8, 7, 6], "float32"), np.array([5], "int8")):
-            found = run(Replaced(), kind("float32", 2), given, on_device(y))
-            wanted = x.copy()
-            wanted[1] = y
-            self.assertEqual(found.shape, x.shape)
+            result = run(Replaced(), kind("float32", 2), operand, on_device(y))
+            expected = x.copy()
+            expected[1] = y
+            self.assertEqual(result.shape, x.shape)
             if computes():
-                np.testing.assert_array_equal(np.asarray(found), wanted)
-                np.testing.assert_array_equal(np.asarray(given), x)
+                np.testing.assert_array_equal(np.asarray(result), expected)
+                np.testing.assert_array_equal(np.asarray(operand), x)
         with self.assertRaisesRegex(ValueError, "do not broadcast"):
-            run(Replaced(), kind("float32", 2), given, on_device(np.zeros(3, "float32")))
+            run(Replaced(), kind("float32", 2), operand, on_device(np.zeros(3, "float32")))
 
     def test_types(self) -> None:
         op = GpuIncSubtensor([1])

@@ -44,8 +44,8 @@ class ExpressionCase(DeviceTestCase):
         on_device = [shared(np.asarray(v), target=NAME) for v in values]
         f = function([], build(*on_device))
         self.assertEqual(arrays_on_host(f), [])
-        wanted = function([], build(*(T.constant(v) for v in values)))()
-        self.assertValues(f(), wanted, **options)
+        expected = function([], build(*(T.constant(v) for v in values)))()
+        self.assertValues(f(), expected, **options)
         return f
 
 
@@ -108,8 +108,8 @@ class TestChoices(DeviceTestCase):
         x, c = shared(X, target=NAME), T.lscalar("c")
         first, second = ifelse(c, [x * 2, c], [x + 1, c + 1])
         f = function([c], [first, second])
-        found, number = f(1)
-        self.assertValues(found, X * 2)
+        result, number = f(1)
+        self.assertValues(result, X * 2)
         self.assertEqual(number, 1)
 
 
@@ -138,7 +138,7 @@ class TestCategories(DeviceTestCase):
             chances[3] = 0
             chances[4, :5] = 0
             for scale in (1.0, 0.5):
-                given = (chances / np.maximum(chances.sum(1, keepdims=True), 1e-9) * scale).astype(dtype)
+                operands = (chances / np.maximum(chances.sum(1, keepdims=True), 1e-9) * scale).astype(dtype)
                 numbers = RNG.uniform(0, 1, 40 * 5).astype(dtype)
                 for host in (
                     MultinomialFromUniform("auto"),
@@ -148,11 +148,11 @@ class TestCategories(DeviceTestCase):
                     ChoiceFromUniform("int32", replace=False),
                 ):
                     with self.subTest(dtype=dtype, scale=scale, op=str(host)):
-                        wanted = function([], host(given, numbers, 5))()
-                        x, u = shared(given, target=NAME), shared(numbers, target=NAME)
+                        expected = function([], host(operands, numbers, 5))()
+                        x, u = shared(operands, target=NAME), shared(numbers, target=NAME)
                         f = function([], host(x, u, 5))
                         self.assertEqual(arrays_on_host(f), [])
-                        self.assertValues(f(), wanted)
+                        self.assertValues(f(), expected)
 
     def test_by_their_names(self) -> None:
         x, u = shared(np.array([[0.25, 0.75]]), target=NAME), shared(np.array([0.1, 0.5, 0.9]), target=NAME)
@@ -175,24 +175,24 @@ class TestCategories(DeviceTestCase):
         on_host, on_device = streams.uniform(x.shape, target="cpu"), streams.uniform(x.shape, target=NAME)
         self.assertIsInstance(on_device.rstate, device.GpuArraySharedVariable)
         self.assertNotIsInstance(on_host.rstate, device.GpuArraySharedVariable)
-        for drawn, wanted in ((on_host, False), (on_device, True)):
+        for drawn, expected in ((on_host, False), (on_device, True)):
             f = function([], (x * drawn).sum())
             ops = [n.op for n in f.maker.fgraph.apply_nodes]
-            self.assertEqual(any(isinstance(op, device.GPUA_mrg_uniform) for op in ops), wanted)
+            self.assertEqual(any(isinstance(op, device.GPUA_mrg_uniform) for op in ops), expected)
         with self.assertRaisesRegex(TypeError, "uniform: unknown option place='cpu'"):
             streams.uniform((2,), place="cpu")
 
     def test_streams_draw_them_on_the_device(self) -> None:
         chances = (X / X.sum(1, keepdims=True)).astype("float32")
-        found = []
+        results = []
         for target in ("cpu", NAME):
             streams, p = MRG_RandomStreams(5), shared(chances, target=target)
             drawn = [
                 streams.multinomial(pvals=p, n=3, dtype="float32"),
                 streams.choice(size=2, p=p, replace=False, dtype="int64"),
             ]
-            found.append(function([], drawn)())
-        for on_host, on_device in zip(*found, strict=True):
+            results.append(function([], drawn)())
+        for on_host, on_device in zip(*results, strict=True):
             self.assertEqual(on_host.shape, on_device.shape)
 
 
@@ -201,12 +201,12 @@ class TestPooling(DeviceTestCase):
     def test_by_their_names(self) -> None:
         x, host = shared(IMAGES, target=NAME), T.constant(IMAGES)
         for mode in ("max", "sum", "average_inc_pad", "average_exc_pad"):
-            op, wanted = device.GpuPool(True, mode), pool.Pool(True, mode)(host, (2, 3), (1, 2), (1, 1))
+            op, expected = device.GpuPool(True, mode), pool.Pool(True, mode)(host, (2, 3), (1, 2), (1, 1))
             pooled = op(x, (2, 3), (1, 2), (1, 1))
             self.assertEqual((op.ignore_border, op.mode, op.ndim), (True, mode, 2))
             self.assertEqual(pooled.type.context_name, NAME)
-            self.assertValues(function([], pooled)(), function([], wanted)())
-            by_images = grad((wanted**2).sum(), host)
+            self.assertValues(function([], pooled)(), function([], expected)())
+            by_images = grad((expected**2).sum(), host)
             if mode == "max":
                 own = device.GpuMaxPoolGrad(True)(x, pooled, 2 * pooled, (2, 3), (1, 2), (1, 1))
             else:
@@ -215,8 +215,8 @@ class TestPooling(DeviceTestCase):
 
     def test_elements_at_the_largest_ones(self) -> None:
         x, host = shared(IMAGES, target=NAME), T.constant(IMAGES)
-        found = device.GpuDownsampleFactorMaxGradGrad(True)(x, device.GpuPool(True)(x, (2, 2)), x * 2, (2, 2))
-        self.assertValues(function([], found)(), function([], 2 * pool.Pool(True)(host, (2, 2)))())
+        result = device.GpuDownsampleFactorMaxGradGrad(True)(x, device.GpuPool(True)(x, (2, 2)), x * 2, (2, 2))
+        self.assertValues(function([], result)(), function([], 2 * pool.Pool(True)(host, (2, 2)))())
 
     def test_wrong_modes(self) -> None:
         with self.assertRaisesRegex(ValueError, "GpuMaxPoolGrad is for the mode 'max', not 'sum'"):
@@ -239,21 +239,21 @@ class TestNames(DeviceTestCase):
         op = device.GpuExtractDiag(1, 1, 0, view=True)
         self.assertEqual((op.offset, op.axis1, op.axis2, op.view), (1, 1, 0, True))
         self.assertValues(function([], op(x))(), np.diagonal(X, 1, 1, 0))
-        made = device.GpuAllocDiag(-1)
-        self.assertEqual((made.offset, made.axis1, made.axis2), (-1, 0, 1))
-        self.assertValues(function([], made(shared(X[0], target=NAME)))(), np.diag(X[0], -1))
+        result = device.GpuAllocDiag(-1)
+        self.assertEqual((result.offset, result.axis1, result.axis2), (-1, 0, 1))
+        self.assertValues(function([], result(shared(X[0], target=NAME)))(), np.diag(X[0], -1))
 
     def test_shapes_are_worked_out_of_those_of_operands(self) -> None:
         x = GpuArrayType("float64", (False, False), NAME)("x")
-        for made, wanted in (
+        for result, expected in (
             (device.GpuAllocDiag()(x), (6, 6, 5)),
             (device.GpuDimShuffle((False, False), (1, "x", 0))(x), (6, 1, 5)),
             (device.GpuCumOp(0)(x), (5, 6)),
             (device.GpuCAReduceCuda(T.add.scalar_op, 0)(x), (6,)),
         ):
-            f = function([x], made.shape)
+            f = function([x], result.shape)
             self.assertFalse([n.op for n in f.maker.fgraph.apply_nodes if isinstance(n.op, DeviceOp)])
-            self.assertEqual(tuple(f(asarray(X, context=context()))), wanted)
+            self.assertEqual(tuple(f(asarray(X, context=context()))), expected)
 
     def test_draws_by_their_constructor(self) -> None:
         streams = MRG_RandomStreams(5)
@@ -266,8 +266,8 @@ class TestNames(DeviceTestCase):
 
     def test_inverse_error_functions(self) -> None:
         x = shared(X.astype("float32"), target=NAME)
-        wanted = function([], T.erfinv(T.constant(X.astype("float32"))))()
-        self.assertValues(function([], device.GpuElemwise(device.gpu_erfinv)(x))(), wanted, rtol=1e-4)
+        expected = function([], T.erfinv(T.constant(X.astype("float32"))))()
+        self.assertValues(function([], device.GpuElemwise(device.gpu_erfinv)(x))(), expected, rtol=1e-4)
         self.assertEqual(str(device.gpu_erfcinv), "gpu_erfcinv")
 
 

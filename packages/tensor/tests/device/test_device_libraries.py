@@ -43,12 +43,12 @@ from .test_device_variables import DeviceTestCase
 
 
 class LibraryTestCase(DeviceTestCase):
-    def check(self, make: Callable[[Any], Any], value: Any, *wanted: type[Any], **options: Any) -> None:
+    def check(self, make: Callable[[Any], Any], value: Any, *expected: type[Any], **options: Any) -> None:
         """Compare an expression of a device variable with that of a host variable; some ops run on the device."""
         for changed in (make, lambda x: T.grad((make(x) ** 2).sum(), x)):
             on_host = shared(value)
-            given = shared(value, target=NAME)
-            compiled = function([], changed(given).transfer(NAME))
+            operand = shared(value, target=NAME)
+            compiled = function([], changed(operand).transfer(NAME))
             ops = [node.op for node in compiled.maker.fgraph.apply_nodes]
             self.assertValues(compiled(), function([], changed(on_host))(), **options)
             arrays = [
@@ -57,8 +57,8 @@ class LibraryTestCase(DeviceTestCase):
                 if isinstance(node.op, GpuFromHost) and node.inputs[0].type.ndim > 0
             ]
             self.assertEqual(arrays, [], "nothing that is computed on the host goes to the device")
-            found = {type(op.host_op) for op in ops if isinstance(op, DeviceOp)}
-            self.assertTrue(found & set(wanted), (found, wanted))
+            results = {type(op.host_op) for op in ops if isinstance(op, DeviceOp)}
+            self.assertTrue(results & set(expected), (results, expected))
 
 
 def there_and_back(x: Any, norm: str | None) -> Any:
@@ -105,18 +105,18 @@ class TestEquations(LibraryTestCase):
         self.check(Cholesky(on_error="nan"), self.definite, Cholesky, CholeskyGrad, atol=1e-12)
 
     def test_matrices_without_a_factor(self) -> None:
-        given = shared(np.stack([self.definite, -self.definite]), target=NAME)
+        operand = shared(np.stack([self.definite, -self.definite]), target=NAME)
         if computes():
-            found = np.asarray(function([], Cholesky(on_error="nan")(given))())
-            np.testing.assert_allclose(found[0], np.linalg.cholesky(self.definite))
-            self.assertTrue(np.isnan(found[1]).all())
+            result = np.asarray(function([], Cholesky(on_error="nan")(operand))())
+            np.testing.assert_allclose(result[0], np.linalg.cholesky(self.definite))
+            self.assertTrue(np.isnan(result[1]).all())
             with self.assertRaisesRegex(np.linalg.LinAlgError, "not positive definite") as caught:
-                function([], cholesky(given))()
+                function([], cholesky(operand))()
             self.assertIn("test_device_libraries.py", str(caught.exception))
 
     def test_updates_are_not_stored_where_a_matrix_is_singular(self) -> None:
-        given, other = shared(np.ones((3, 3)), target=NAME), shared(np.zeros(3), target=NAME)
-        compiled = function([], matrix_inverse(given), updates=[(other, other + 1)])
+        operands, other = shared(np.ones((3, 3)), target=NAME), shared(np.zeros(3), target=NAME)
+        compiled = function([], matrix_inverse(operands), updates=[(other, other + 1)])
         if computes():
             for _ in range(3):
                 with self.assertRaisesRegex(np.linalg.LinAlgError, "Singular matrix"):
@@ -135,11 +135,11 @@ class TestDeterminants(LibraryTestCase):
 
     def test_singular_ones(self) -> None:
         x = np.stack([np.ones((3, 3)), np.diag([1.0, -2.0, 3.0])])
-        given = shared(x, target=NAME)
+        operand = shared(x, target=NAME)
         if computes():
-            found = function([], [det(given), *slogdet(given)])()
-            for value, wanted in zip(found, (np.linalg.det(x), *np.linalg.slogdet(x)), strict=True):
-                np.testing.assert_allclose(np.asarray(value), wanted)
+            result = function([], [det(operand), *slogdet(operand)])()
+            for value, expected in zip(result, (np.linalg.det(x), *np.linalg.slogdet(x)), strict=True):
+                np.testing.assert_allclose(np.asarray(value), expected)
 
 
 DECOMPOSITIONS: tuple[tuple[Callable[[Any], Any], type[Any]], ...] = (
@@ -160,32 +160,32 @@ class TestDecompositions(LibraryTestCase):
 
     @slow
     def test_they_stay_on_the_host_without_a_library(self) -> None:
-        given = shared(self.x, target=NAME)
+        operand = shared(self.x, target=NAME)
         for make, op in DECOMPOSITIONS:
             for changed in (make, lambda x, make=make: T.grad((make(x) ** 2).sum(), x)):
-                compiled = function([], changed(given))
+                compiled = function([], changed(operand))
                 nodes = compiled.maker.fgraph.apply_nodes
                 self.assertTrue(any(isinstance(node.op, (op, QRFull)) for node in nodes))
                 self.assertValues(compiled(), function([], changed(shared(self.x)))(), atol=1e-9)
 
     def test_they_and_their_gradients_are_on_the_device_with_one(self) -> None:
-        given = shared(self.x, target=NAME)
+        operand = shared(self.x, target=NAME)
         with (
             patch("theano_tensor.device._lift.has_library", return_value=True),
             patch("theano_gpuarray.types._device_op.has_library", return_value=True),
         ):
             for make, op in DECOMPOSITIONS:
                 for changed in (make, lambda x, make=make: T.grad((make(x) ** 2).sum(), x)):
-                    fgraph = function([], changed(given).transfer(NAME)).maker.fgraph
-                    found = [node.op.host_op for node in fgraph.apply_nodes if isinstance(node.op, DeviceOp)]
-                    self.assertTrue(any(isinstance(host, (op, QRFull)) for host in found), found)
+                    fgraph = function([], changed(operand).transfer(NAME)).maker.fgraph
+                    results = [node.op.host_op for node in fgraph.apply_nodes if isinstance(node.op, DeviceOp)]
+                    self.assertTrue(any(isinstance(host, (op, QRFull)) for host in results), results)
                     moved = [node for node in fgraph.apply_nodes if node.op == host_from_gpu]
                     self.assertEqual(moved, [], "nothing is computed on the host")
 
     def test_ops_of_a_device_say_what_they_need(self) -> None:
-        given = shared(self.x, target=NAME)
+        operand = shared(self.x, target=NAME)
         with self.assertRaisesRegex(NoDeviceForm, "has no library that computes `SVD"):
-            DeviceOp(SVD())(given)
+            DeviceOp(SVD())(operand)
 
 
 class TestLosses(LibraryTestCase):

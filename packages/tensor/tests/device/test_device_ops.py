@@ -31,14 +31,14 @@ class OpTestCase(DeviceTestCase):
         self.value = np.linspace(-1.0, 1.0, 6).reshape(2, 3)
         self.x = shared(self.value, name="x", target=NAME)
 
-    def check(self, variable: Any, wanted: Any) -> None:
+    def check(self, variable: Any, expected: Any) -> None:
         """Compare what a device variable is worth, computed in a region and node by node."""
         self.assertIsInstance(variable.type, GpuArrayType)
         self.assertEqual(variable.type.context_name, NAME)
         for mode in ("FAST_RUN", "FAST_COMPILE"):
-            found = function([], variable, mode=mode)()
-            self.assertIsInstance(found, GpuArray)
-            self.assertValues(found, np.asarray(wanted), atol=1e-12)
+            result = function([], variable, mode=mode)()
+            self.assertIsInstance(result, GpuArray)
+            self.assertValues(result, np.asarray(expected), atol=1e-12)
 
 
 class TestElementwise(OpTestCase):
@@ -146,8 +146,8 @@ class TestMemory(OpTestCase):
 
     def test_empty(self) -> None:
         op = device.GpuAllocEmpty("float32", NAME)
-        found = function([], op(2, 3))()
-        self.assertEqual((found.shape, found.dtype), ((2, 3), np.dtype("float32")))
+        result = function([], op(2, 3))()
+        self.assertEqual((result.shape, result.dtype), ((2, 3), np.dtype("float32")))
         self.assertEqual(str(op), f"GpuAllocEmpty{{dtype='float32', context_name={NAME!r}}}")
         n = T.lscalar("n")
         with self.assertRaisesRegex(ValueError, "a length is negative"):
@@ -221,22 +221,22 @@ class TestIndexing(OpTestCase):
 
     def test_changes(self) -> None:
         part = shared(np.full(3, 5.0), target=NAME)
-        wanted = self.value.copy()
-        wanted[0] = 5.0
-        self.check(device.GpuIncSubtensor([0], set_instead_of_inc=True)(self.x, part), wanted)
-        wanted = self.value.copy()
-        wanted[1] += 5.0
-        self.check(device.GpuIncSubtensor([INDEX])(self.x, part, 1), wanted)
+        expected = self.value.copy()
+        expected[0] = 5.0
+        self.check(device.GpuIncSubtensor([0], set_instead_of_inc=True)(self.x, part), expected)
+        expected = self.value.copy()
+        expected[1] += 5.0
+        self.check(device.GpuIncSubtensor([INDEX])(self.x, part, 1), expected)
         rows = shared(np.ones((3, 3)), target=NAME)
-        wanted = self.value.copy()
-        np.add.at(wanted, [1, 0, 1], 1.0)
+        expected = self.value.copy()
+        np.add.at(expected, [1, 0, 1], 1.0)
         for op in (device.GpuAdvancedIncSubtensor1(), device.GpuAdvancedIncSubtensor1_dev20()):
-            self.check(op(self.x, rows, np.asarray([1, 0, 1], "int32")), wanted)
+            self.check(op(self.x, rows, np.asarray([1, 0, 1], "int32")), expected)
         where = np.asarray([1, 0]), np.asarray([2, 1])
-        wanted = self.value.copy()
-        wanted[where] = 7.0
+        expected = self.value.copy()
+        expected[where] = 7.0
         values = shared(np.full(2, 7.0), target=NAME)
-        self.check(device.GpuAdvancedIncSubtensor(set_instead_of_inc=True)(self.x, values, *where), wanted)
+        self.check(device.GpuAdvancedIncSubtensor(set_instead_of_inc=True)(self.x, values, *where), expected)
 
     def test_text_and_arguments(self) -> None:
         self.assertEqual(str(device.GpuSubtensor([INDEX])), "GpuSubtensor{int64}")
@@ -281,12 +281,12 @@ class TestConvolutions(OpTestCase):
         gi, gf = shared(images, target=NAME), shared(filters, target=NAME)
         for border in ("valid", "full", "half", (1, 2)):
             with self.subTest(border=border):
-                wanted = function([], conv2d(images, filters, border_mode=border, filter_flip=False))()
+                expected = function([], conv2d(images, filters, border_mode=border, filter_flip=False))()
                 forward = device.GpuCorrMM(border_mode=border)(gi, gf)
-                self.check(forward, wanted)
+                self.check(forward, expected)
                 cost = (conv2d(gi, gf, border_mode=border, filter_flip=False) ** 2).sum() / 2
                 by_images, by_filters = function([], T.grad(cost, [gi, gf]))()
-                top = shared(wanted, target=NAME)
+                top = shared(expected, target=NAME)
                 self.check(device.GpuCorrMM_gradInputs(border_mode=border)(gf, top), by_images)
                 lengths = () if border != "half" else ([3, 2],)
                 self.check(device.GpuCorrMM_gradWeights(border_mode=border)(gi, top, *lengths), by_filters)

@@ -37,11 +37,11 @@ class TestBranches(unittest.TestCase):
     def setUp(self) -> None:
         context()
 
-    def assertValues(self, found: Any, wanted: Any) -> None:
-        self.assertIsInstance(found, np.ndarray)
-        self.assertEqual((found.shape, found.dtype), (wanted.shape, wanted.dtype))
+    def assertValues(self, result: Any, expected: Any) -> None:
+        self.assertIsInstance(result, np.ndarray)
+        self.assertEqual((result.shape, result.dtype), (expected.shape, expected.dtype))
         if computes():
-            np.testing.assert_allclose(found, wanted, rtol=1e-6)
+            np.testing.assert_allclose(result, expected, rtol=1e-6)
 
     def test_one_on_the_device(self) -> None:
         value, other = np.arange(3, dtype="float32"), np.full(4, 7, "float32")
@@ -62,9 +62,9 @@ class TestBranches(unittest.TestCase):
         value = np.arange(3, dtype="float32")
         x, c = shared(value, target=NAME), T.bscalar("c")
         f = function([c], updates=[(x, ifelse(c, x * 3, x))])
-        for condition, wanted in ((0, value), (1, value * 3), (0, value * 3)):
+        for condition, expected in ((0, value), (1, value * 3), (0, value * 3)):
             f(condition)
-            self.assertValues(x.get_value(), wanted)
+            self.assertValues(x.get_value(), expected)
 
     def test_an_argument_that_an_op_overwrites(self) -> None:
         x = T.fvector("x")
@@ -76,9 +76,9 @@ class TestBranches(unittest.TestCase):
         value, other = np.arange(3, dtype="float32"), np.full(3, 7, "float32")
         x, v, c = shared(value, target=NAME), T.fvector("v"), T.bscalar("c")
         f = function([c, v], T.grad((ifelse(c, x, v) ** 2).sum(), [x, v]))
-        for condition, wanted in ((1, (value * 2, other * 0)), (0, (value * 0, other * 2))):
-            for found, gradient in zip(f(condition, other), wanted, strict=True):
-                self.assertValues(found, gradient)
+        for condition, expected in ((1, (value * 2, other * 0)), (0, (value * 0, other * 2))):
+            for item, gradient in zip(f(condition, other), expected, strict=True):
+                self.assertValues(item, gradient)
 
     def test_other_dtypes_are_refused(self) -> None:
         x = shared(np.zeros(3, "float32"), target=NAME)
@@ -93,9 +93,9 @@ class TestErrors(unittest.TestCase):
         f = function([x], T.dot(x, w))
         with config.change_flags(exception_verbosity="high"), self.assertRaises(ValueError) as caught:
             f(np.zeros((5, 4), "float32"))
-        told = str(caught.exception)
-        self.assertIn("Storage map (104 bytes in operands", told)
-        self.assertIn("`w` (operand): float32 of shape (3, 2), 24 bytes", told)
+        message = str(caught.exception)
+        self.assertIn("Storage map (104 bytes in operands", message)
+        self.assertIn("`w` (operand): float32 of shape (3, 2), 24 bytes", message)
 
 
 class TestArchives(unittest.TestCase):
@@ -111,11 +111,11 @@ class TestArchives(unittest.TestCase):
             self.assertEqual(
                 [members[name].shape for name in ("w", "v", "array_0", "array_1")], [(3,), (2,), (4,), (1,)]
             )
-        found = load(file)
-        self.assertIs(found[0], found[-1])
-        self.assertEqual([x.get_value().shape for x in (found[0], found[3], found[4])], [(3,), (2,), (1,)])
+        result = load(file)
+        self.assertIs(result[0], result[-1])
+        self.assertEqual([x.get_value().shape for x in (result[0], result[3], result[4])], [(3,), (2,), (1,)])
         if computes():
-            np.testing.assert_array_equal(found[0].get_value(), np.arange(3))
+            np.testing.assert_array_equal(result[0].get_value(), np.arange(3))
 
 
 if __name__ == "__main__":

@@ -24,15 +24,15 @@ class TestDraws(DeviceTestCase):
         for dtype in ("float16", "float32", "float64"):
             with self.subTest(dtype=dtype):
                 host = MRGUniform(tensor_type(dtype, (None, None)))
-                wanted = function([size], host(STATES, size))([30, 7])
+                expected = function([size], host(STATES, size))([30, 7])
                 states = shared(STATES, target=NAME)
                 moved, draw = device.GPUA_mrg_uniform.of(host)(states, size)
                 f = function([size], [draw], updates=[(states, moved)])
-                (found,) = f(np.array([30, 7]))
-                self.assertValues(found, np.asarray(wanted[1]), rtol=0)
-                self.assertValues(states.get_value(), np.asarray(wanted[0]))
+                (result,) = f(np.array([30, 7]))
+                self.assertValues(result, np.asarray(expected[1]), rtol=0)
+                self.assertValues(states.get_value(), np.asarray(expected[0]))
                 (again,) = f(np.array([30, 7]))
-                self.assertValues(again, np.asarray(function([size], host(wanted[0], size))([30, 7])[1]), rtol=0)
+                self.assertValues(again, np.asarray(function([size], host(expected[0], size))([30, 7])[1]), rtol=0)
 
     def test_a_refused_draw_moves_no_stream(self) -> None:
         size = T.lvector("size")

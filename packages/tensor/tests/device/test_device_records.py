@@ -27,9 +27,9 @@ _MODULES = {
 
 def records(module: str) -> list[testing.OpRecord]:
     """Return the records that the tests of a module are made of."""
-    found = vars(importlib.import_module(module)).values()
+    result = vars(importlib.import_module(module)).values()
     return [
-        c.record for c in found if isinstance(c, type) and issubclass(c, testing.OpTestCase) and hasattr(c, "record")
+        c.record for c in result if isinstance(c, type) and issubclass(c, testing.OpTestCase) and hasattr(c, "record")
     ]
 
 

@@ -60,8 +60,8 @@ class TestLaunches(unittest.TestCase):
         for _ in range(3):
             asked(name)
             step(*values)
-            found = asked(name)
-            work = found["launch"] + found["copy"] + found["fill"] + found["product"]
+            result = asked(name)
+            work = result["launch"] + result["copy"] + result["fill"] + result["product"]
             self.assertLessEqual(work, most)
         self.assertEqual(1, len(clusters(step)[0].run.region.recordings))
 
@@ -98,8 +98,8 @@ class TestCalls(unittest.TestCase):
         part = rows[i * 8 : (i + 1) * 8]
         f = function([i], T.tanh(T.dot(part, weights)).sum())
         for k in range(8):
-            wanted = np.tanh(values[8 * k : 8 * k + 8] @ values[:5].T).sum()
-            np.testing.assert_allclose(f(k), wanted, rtol=1e-4)
+            expected = np.tanh(values[8 * k : 8 * k + 8] @ values[:5].T).sum()
+            np.testing.assert_allclose(f(k), expected, rtol=1e-4)
         (cluster,) = clusters(f)
         self.assertEqual(1, len(cluster.run.region.recordings))
 

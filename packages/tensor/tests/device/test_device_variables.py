@@ -34,12 +34,12 @@ class DeviceTestCase(unittest.TestCase):
     def setUp(self) -> None:
         context()
 
-    def assertValues(self, found: Any, wanted: Any, **options: Any) -> None:
+    def assertValues(self, result: Any, expected: Any, **options: Any) -> None:
         """Compare arrays where the device computes anything; dtype and shape everywhere."""
-        found, wanted = np.asarray(found), np.asarray(wanted)
-        self.assertEqual((found.shape, found.dtype), (wanted.shape, wanted.dtype))
+        result, expected = np.asarray(result), np.asarray(expected)
+        self.assertEqual((result.shape, result.dtype), (expected.shape, expected.dtype))
         if computes():
-            np.testing.assert_allclose(found, wanted, **{"rtol": 1e-5, **options})
+            np.testing.assert_allclose(result, expected, **{"rtol": 1e-5, **options})
 
 
 class TestShared(DeviceTestCase):
@@ -210,15 +210,15 @@ class TestOperators(DeviceTestCase):
             (T.concatenate([x, x]), np.concatenate([value, value])),
         ]
         f = function([], [expression for expression, _ in pairs])
-        for (expression, wanted), found in zip(pairs, f(), strict=True):
+        for (expression, expected), item in zip(pairs, f(), strict=True):
             with self.subTest(str(expression)):
-                self.assertValues(found, wanted)
+                self.assertValues(item, expected)
 
     def test_a_device_variable_is_returned_as_such(self) -> None:
         x = shared(np.arange(3.0), target=NAME)
-        found = function([], x)()
-        self.assertIsInstance(found, GpuArray)
-        self.assertIsNot(found.buffer, x.container.value.buffer)
+        result = function([], x)()
+        self.assertIsInstance(result, GpuArray)
+        self.assertIsNot(result.buffer, x.container.value.buffer)
 
     def test_arguments_on_the_device(self) -> None:
         gx = GpuArrayType("float64", (False,), NAME)("gx")

@@ -31,11 +31,11 @@ class DnnTestCase(DeviceTestCase):
         value = self.rng.normal(size=shape).astype(dtype)
         return T.constant(value), shared(value, target=NAME)
 
-    def check(self, found: Any, wanted: Any, **options: Any) -> None:
-        self.assertIsInstance(found.type, GpuArrayType)
-        self.assertEqual(found.type.context_name, NAME)
+    def check(self, result: Any, expected: Any, **options: Any) -> None:
+        self.assertIsInstance(result.type, GpuArrayType)
+        self.assertEqual(result.type.context_name, NAME)
         for mode in ("FAST_RUN", "FAST_COMPILE"):
-            self.assertValues(function([], found, mode=mode)(), function([], wanted)(), **options)
+            self.assertValues(function([], result, mode=mode)(), function([], expected)(), **options)
 
 
 class TestConvolutions(DnnTestCase):
@@ -45,8 +45,8 @@ class TestConvolutions(DnnTestCase):
             for mode in ("conv", "cross"):
                 with self.subTest(border=border, mode=mode):
                     how: dict[str, Any] = {"border_mode": border, "subsample": (2, 1), "num_groups": 2}
-                    wanted = conv2d(x, w, filter_flip=mode == "conv", **how)
-                    self.check(dnn.dnn_conv(gx, gw, conv_mode=mode, **how), wanted)
+                    expected = conv2d(x, w, filter_flip=mode == "conv", **how)
+                    self.check(dnn.dnn_conv(gx, gw, conv_mode=mode, **how), expected)
         self.check(
             dnn.dnn_conv(gx, gw, dilation=(2, 3), num_groups=2), conv2d(x, w, filter_dilation=(2, 3), num_groups=2)
         )
@@ -76,15 +76,15 @@ class TestConvolutions(DnnTestCase):
                 self.check(dnn.dnn_gradinput(gw, gtop, (2, 3, 7, 6), **named), by_x)
                 self.check(dnn.dnn_gradweight(gx, gtop, gw.shape, **named), by_w)
                 cost = (host_from_gpu(dnn.dnn_conv(gx, gw, **named)) * top).sum()
-                for found, wanted in zip(T.grad(cost, [gx, gw]), (by_x, by_w), strict=True):
-                    self.assertValues(function([], found)(), function([], wanted)())
+                for item, expected in zip(T.grad(cost, [gx, gw]), (by_x, by_w), strict=True):
+                    self.assertValues(function([], item)(), function([], expected)())
 
     def test_precision(self) -> None:
         (x, gx), (w, gw) = self.pair(1, 1, 4, 4, dtype="float32"), self.pair(1, 1, 2, 2, dtype="float32")
         for precision in ("as_input", "as_input_f32", "float32", "float64"):
-            found = dnn.dnn_conv(gx, gw, precision=precision)
-            self.assertEqual(found.type.dtype, "float32")
-            self.check(found, conv2d(x, w))
+            result = dnn.dnn_conv(gx, gw, precision=precision)
+            self.assertEqual(result.type.dtype, "float32")
+            self.check(result, conv2d(x, w))
         (x, gx), (w, gw) = self.pair(1, 1, 4, 4, dtype="float16"), self.pair(1, 1, 2, 2, dtype="float16")
         self.check(dnn.dnn_conv(gx, gw), conv2d(x, w), rtol=1e-2, atol=1e-2)
 
@@ -100,14 +100,14 @@ class TestConvolutions(DnnTestCase):
         by_images = dnn.GpuDnnConvGradI()(gw, gtop, gx, desc)
         self.check(by_images, by_x)
         self.check(dnn.GpuDnnConvGradW()(gx, gtop, gw, op), by_w)
-        made = by_images.owner.op
-        self.assertEqual(pickle.loads(pickle.dumps(made)), made)
-        self.assertEqual(made.make_node(*by_images.owner.inputs).op, made)
+        result = by_images.owner.op
+        self.assertEqual(pickle.loads(pickle.dumps(result)), result)
+        self.assertEqual(result.make_node(*by_images.owner.inputs).op, result)
         self.assertEqual(str(dnn.GpuDnnConv("none")), "GpuDnnConv{algo='none', inplace=False}")
 
     def test_shapes(self) -> None:
-        found = dnn.GpuDnnConv.get_out_shape((2, 3, 8, 9), (5, 3, 3, 3), "half", (2, 1), (1, 1))
-        self.assertEqual(found, (2, 5, 4, 9))
+        result = dnn.GpuDnnConv.get_out_shape((2, 3, 8, 9), (5, 3, 3, 3), "half", (2, 1), (1, 1))
+        self.assertEqual(result, (2, 5, 4, 9))
         x, w = T.tensor4("x"), T.tensor4("w")
         lengths = dnn.GpuDnnConv.get_out_shape(x.shape, w.shape, (1, 0), (1, 2), (2, 1))
         values = np.zeros((2, 3, 8, 9)), np.zeros((5, 3, 3, 2))
@@ -157,13 +157,13 @@ class TestPooling(DnnTestCase):
             with self.subTest(mode=mode):
                 out = pool_2d(x, layout[0], True, layout[1], layout[2], mode)
                 top, gtop = self.pair(*out.shape.eval())
-                wanted = T.grad((out * top).sum(), x)
-                found = dnn.GpuDnnPoolGrad(mode)(gx, dnn.GpuDnnPool(mode)(gx, *layout), gtop, *layout)
-                self.check(found, wanted)
-                node = found.owner
+                expected = T.grad((out * top).sum(), x)
+                result = dnn.GpuDnnPoolGrad(mode)(gx, dnn.GpuDnnPool(mode)(gx, *layout), gtop, *layout)
+                self.check(result, expected)
+                node = result.owner
                 self.assertEqual(node.op.make_node(*node.inputs).op, node.op)
                 cost = (host_from_gpu(dnn.GpuDnnPool(mode)(gx, *layout)) * top).sum()
-                self.assertValues(function([], T.grad(cost, gx))(), function([], wanted)())
+                self.assertValues(function([], T.grad(cost, gx))(), function([], expected)())
 
     def test_descriptor(self) -> None:
         op = dnn.GpuDnnPoolDesc((2, 2), (1, 1), "average")
@@ -191,11 +191,11 @@ class TestBatchNormalization(DnnTestCase):
         for mode, shape in (("per-activation", (1, 2, 4, 5)), ("spatial", (1, 2, 1, 1))):
             with self.subTest(mode=mode):
                 (g, gg), (b, gb), (m, gm), (v, gv) = (self.pair(*shape) for _ in range(4))
-                found = dnn.dnn_batch_normalization_train(gx, gg, gb, mode)
-                self.assertEqual(len(found), 3)
-                found = dnn.dnn_batch_normalization_train(gx, gg, gb, mode, 1e-3, 0.3, gm, gv)
-                wanted = batch_normalization_train(x, g, b, mode, 1e-3, 0.3, m, v)
-                for one, other in zip(found, wanted, strict=True):
+                result = dnn.dnn_batch_normalization_train(gx, gg, gb, mode)
+                self.assertEqual(len(result), 3)
+                result = dnn.dnn_batch_normalization_train(gx, gg, gb, mode, 1e-3, 0.3, gm, gv)
+                expected = batch_normalization_train(x, g, b, mode, 1e-3, 0.3, m, v)
+                for one, other in zip(result, expected, strict=True):
                     self.check(one, other)
                 self.check(
                     dnn.dnn_batch_normalization_test(gx, gg, gb, gm, gv**2, mode),
@@ -206,8 +206,8 @@ class TestBatchNormalization(DnnTestCase):
     def test_gradients(self) -> None:
         (x, gx), (g, gg), (b, gb) = self.pair(3, 2, 4, 5), self.pair(1, 2, 1, 1), self.pair(1, 2, 1, 1)
         cost = (host_from_gpu(dnn.dnn_batch_normalization_train(gx, gg, gb, "spatial")[0]) ** 3).sum()
-        wanted = T.grad((batch_normalization_train(x, g, b, "spatial")[0] ** 3).sum(), [x, g, b])
-        for a, c in zip(T.grad(cost, [gx, gg, gb]), wanted, strict=True):
+        expected = T.grad((batch_normalization_train(x, g, b, "spatial")[0] ** 3).sum(), [x, g, b])
+        for a, c in zip(T.grad(cost, [gx, gg, gb]), expected, strict=True):
             self.assertValues(function([], a)(), function([], c)(), atol=1e-9)
 
     def test_wrong_arguments(self) -> None:

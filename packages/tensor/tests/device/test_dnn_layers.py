@@ -37,10 +37,10 @@ class Case(unittest.TestCase):
     def compare(self, on_device: Any, on_host: Any, rtol: float = 1e-6) -> None:
         pairs = [(v if isinstance(v, (list, tuple)) else [v]) for v in (on_device, on_host)]
         for mine, theirs in zip(*pairs, strict=True):
-            found, wanted = function([], mine.transfer("cpu"))(), function([], theirs)()
-            self.assertEqual((found.shape, found.dtype), (wanted.shape, wanted.dtype))
+            result, expected = function([], mine.transfer("cpu"))(), function([], theirs)()
+            self.assertEqual((result.shape, result.dtype), (expected.shape, expected.dtype))
             if computes():
-                np.testing.assert_allclose(found, wanted, rtol=rtol, atol=1e-9)
+                np.testing.assert_allclose(result, expected, rtol=rtol, atol=1e-9)
 
 
 class TestSoftmax(Case):
@@ -88,22 +88,22 @@ class TestNormalization(Case):
             op = NormalizationLayer(mode, running)
             x, gx = [shared(v) for v in arrays], [shared(v, target=NAME) for v in arrays]
             with self.subTest(mode=mode, running=running):
-                wanted = op.expression(*x[:3], *numbers, *x[3:])
-                made: dict[str, Any] = {"return_list": True}
-                found = GpuDnnLayer(op)(*gx[:3], *numbers, *gx[3:], **made)
-                self.compare(found, wanted)
+                expected = op.expression(*x[:3], *numbers, *x[3:])
+                outcome: dict[str, Any] = {"return_list": True}
+                result = GpuDnnLayer(op)(*gx[:3], *numbers, *gx[3:], **outcome)
+                self.compare(result, expected)
                 weights = [self.rng.normal(size=np.shape(v)) for v in arrays]
                 # The results on which a cost depends: the batch alone, which the library differentiates, or others.
                 every = (0,), (0, 1, 2)
                 for used in every if is_long() else every[running:][:1]:
                     costs: list[Any] = [
                         sum(T.sum(T.sqr(T.as_tensor_variable(values[k])) * weights[k]) for k in used)
-                        for values in (wanted, found)
+                        for values in (expected, result)
                     ]
                     by, gby = T.grad(costs[0], x[:3]), T.grad(costs[1], gx[:3])
                     self.compare([T.as_tensor_variable(v) for v in gby], by, 1e-5)
-                second = T.grad(T.sum(T.grad(T.sum(wanted[0] ** 2 * weights[0]), x[0]) ** 2), x[0])
-                inner = T.grad(T.sum(T.as_tensor_variable(found[0]) ** 2 * weights[0]), gx[0])
+                second = T.grad(T.sum(T.grad(T.sum(expected[0] ** 2 * weights[0]), x[0]) ** 2), x[0])
+                inner = T.grad(T.sum(T.as_tensor_variable(result[0]) ** 2 * weights[0]), gx[0])
                 gsecond = T.grad(T.sum(T.as_tensor_variable(inner) ** 2), gx[0])
                 self.compare(T.as_tensor_variable(gsecond), second, 1e-5)
 
@@ -111,9 +111,9 @@ class TestNormalization(Case):
         arrays = self.operands("spatial", False)
         x, gx = [shared(v) for v in arrays], [shared(v, target=NAME) for v in arrays]
         epsilon, op = shared(0.1), NormalizationLayer("spatial", False)
-        wanted = T.grad(T.sum(op.expression(*x, epsilon)[0] ** 2), epsilon)
-        found = T.grad(T.sum(T.as_tensor_variable(GpuDnnLayer(op)(*gx, epsilon)[0]) ** 2), epsilon)
-        self.compare(T.as_tensor_variable(found), wanted)
+        expected = T.grad(T.sum(op.expression(*x, epsilon)[0] ** 2), epsilon)
+        result = T.grad(T.sum(T.as_tensor_variable(GpuDnnLayer(op)(*gx, epsilon)[0]) ** 2), epsilon)
+        self.compare(T.as_tensor_variable(result), expected)
 
     @slow
     def test_given_averages(self) -> None:
@@ -129,10 +129,10 @@ class TestNormalization(Case):
     def test_shapes(self) -> None:
         arrays = self.operands("spatial", True)
         gx = [shared(v, target=NAME) for v in arrays]
-        made: dict[str, Any] = {"return_list": True}
+        outcome: dict[str, Any] = {"return_list": True}
         op = NormalizationLayer("spatial", True)
-        found = GpuDnnLayer(op)(*gx[:3], T.constant(1e-3), T.constant(0.1), *gx[3:], **made)
-        shapes = function([], [T.as_tensor_variable(v).shape for v in found])()
+        result = GpuDnnLayer(op)(*gx[:3], T.constant(1e-3), T.constant(0.1), *gx[3:], **outcome)
+        shapes = function([], [T.as_tensor_variable(v).shape for v in result])()
         self.assertEqual([tuple(s) for s in shapes], [(3, 2, 4, 2)] + [(1, 2, 1, 1)] * 4)
         self.assertFalse(op.takes([T.dtensor4(), T.dvector()]))
         self.assertFalse(op.takes([T.dvector(), T.dvector()]))
@@ -145,10 +145,10 @@ class TestChoice(Case):
     def check(self, on_device: Any, on_host: Any, arrays: list[Any], count: int) -> None:
         x, gx = [shared(v) for v in arrays], [shared(v, target=NAME) for v in arrays]
         with patch("theano_tensor.device.dnn._library.has_cudnn", return_value=True):
-            found = on_device(*gx)
-        self.compare(found, on_host(*x))
-        made = function([], list(found) if isinstance(found, tuple) else found)
-        nodes = [node for node in made.maker.fgraph.toposort() if isinstance(node.op, GpuDnnLayer)]
+            result = on_device(*gx)
+        self.compare(result, on_host(*x))
+        outcome = function([], list(result) if isinstance(result, tuple) else result)
+        nodes = [node for node in outcome.maker.fgraph.toposort() if isinstance(node.op, GpuDnnLayer)]
         self.assertEqual(len(nodes), count)
 
     def moving(self, function: Any, x: Any, scale: Any, shift: Any, mean: Any, var: Any) -> Any:
@@ -190,8 +190,8 @@ class TestPooling(Case):
             by = T.grad(T.sum(y**2), x)
             gby = T.grad(T.sum(T.as_tensor_variable(gy) ** 2), gx)
             self.compare(T.as_tensor_variable(gby), by)
-            made = function([], T.as_tensor_variable(gby))
-            ops = [type(node.op) for node in made.maker.fgraph.toposort()]
+            result = function([], T.as_tensor_variable(gby))
+            ops = [type(node.op) for node in result.maker.fgraph.toposort()]
             self.assertEqual(GpuDnnPoolGrad in ops, mode.startswith("average"))
 
 

@@ -38,8 +38,8 @@ class LayoutCase(DeviceTestCase):
     def values(self, *shapes: tuple[int, ...], dtype: str = "float64") -> list[Any]:
         return [self.rng.normal(size=shape).astype(dtype) for shape in shapes]
 
-    def close(self, found: Any, wanted: Any, tolerance: float) -> None:
-        for one, other in zip(function([], found)(), function([], wanted)(), strict=True):
+    def close(self, result: Any, expected: Any, tolerance: float) -> None:
+        for one, other in zip(function([], result)(), function([], expected)(), strict=True):
             got = np.asarray(one)
             self.assertEqual((got.shape, got.dtype), (other.shape, other.dtype))
             if computes():
@@ -60,8 +60,8 @@ class TestLayouts(LayoutCase):
         gx, gw, gtop = (shared(v, target=NAME) for v in (x, w, top))
         names = [f"dnn_{name}{'3d' if volumes else ''}" for name in ("conv", "gradinput", "gradweight")]
         convolve, by_images, by_filters = (getattr(dnn, name) for name in names)
-        found = [convolve(gx, gw, **how), by_images(gw, gtop, images, **how), by_filters(gx, gtop, filters, **how)]
-        self.close(found, [y, by_x, by_w], TOLERANCES[dtype])
+        results = [convolve(gx, gw, **how), by_images(gw, gtop, images, **how), by_filters(gx, gtop, filters, **how)]
+        self.close(results, [y, by_x, by_w], TOLERANCES[dtype])
 
     @slow
     def test_single_and_double_precision(self) -> None:
@@ -71,26 +71,26 @@ class TestLayouts(LayoutCase):
 
     def test_half_precision(self) -> None:
         x, w = self.values((2, 3, 6, 5), (4, 3, 3, 2), dtype="float16")
-        wanted = conv2d(T.constant(x.astype("float64")), T.constant(w.astype("float64"))).astype("float16")
+        expected = conv2d(T.constant(x.astype("float64")), T.constant(w.astype("float64"))).astype("float16")
         for precision in ("as_input_f32", "as_input", "float32", "float64"):
-            found = dnn.dnn_conv(shared(x, target=NAME), shared(w, target=NAME), precision=precision)
-            self.close([found], [wanted], 1e-2)
+            result = dnn.dnn_conv(shared(x, target=NAME), shared(w, target=NAME), precision=precision)
+            self.close([result], [expected], 1e-2)
 
     def test_hints_change_nothing(self) -> None:
         x, w = self.values((2, 3, 6, 5), (4, 3, 3, 2))
         gx, gw = shared(x, target=NAME), shared(w, target=NAME)
         for border in ("valid", "full"):
-            wanted = conv2d(T.constant(x), T.constant(w), border_mode=border)
+            expected = conv2d(T.constant(x), T.constant(w), border_mode=border)
             hints = ("forward", "forward!", "bprop weights", "bprop inputs")
-            found = [dnn.dnn_conv(gx, gw, border, direction_hint=hint) for hint in hints]
-            self.close(found, [wanted] * len(hints), 1e-10)
+            results = [dnn.dnn_conv(gx, gw, border, direction_hint=hint) for hint in hints]
+            self.close(results, [expected] * len(hints), 1e-10)
 
     def test_views(self) -> None:
         x, w = self.values((6, 5, 3, 4), (2, 3, 4, 4))
         gx, gw = shared(x, target=NAME), shared(w, target=NAME)
-        found = dnn.dnn_conv(gx.transpose(3, 2, 1, 0)[::2, :, ::-1].transfer(NAME), gw[:, :, ::-1, 1:3])
-        wanted = conv2d(T.constant(x.transpose(3, 2, 1, 0)[::2, :, ::-1]), T.constant(w[:, :, ::-1, 1:3]))
-        self.close([found], [wanted], 1e-10)
+        result = dnn.dnn_conv(gx.transpose(3, 2, 1, 0)[::2, :, ::-1].transfer(NAME), gw[:, :, ::-1, 1:3])
+        expected = conv2d(T.constant(x.transpose(3, 2, 1, 0)[::2, :, ::-1]), T.constant(w[:, :, ::-1, 1:3]))
+        self.close([result], [expected], 1e-10)
 
 
 class TestOps(LayoutCase):
@@ -108,14 +108,14 @@ class TestOps(LayoutCase):
         y = conv2d(x, w, num_groups=2)
         by_x, by_w = T.grad((y * out).sum(), [x, w])
         op = dnn.GpuDnnConv(num_groups=2)
-        found = [
+        results = [
             op(self.x, self.w, self.out, self.desc),
             op(self.x, self.w, self.out, self.desc, 2.0, 0.5),
             op(self.x, self.w, self.out, self.desc, T.constant(3.0), T.constant(2.0)),
             dnn.GpuDnnConvGradI(num_groups=2)(self.w, self.out, self.x, self.desc, 2, 1),
             dnn.GpuDnnConvGradW(num_groups=2)(self.x, self.out, self.w, self.desc, 1, 3),
         ]
-        self.close(found, [y, 2 * y + 0.5 * out, 3 * y + 2 * out, 2 * by_x + x, by_w + 3 * w], 1e-9)
+        self.close(results, [y, 2 * y + 0.5 * out, 3 * y + 2 * out, 2 * by_x + x, by_w + 3 * w], 1e-9)
 
     def test_operands_that_cannot_be(self) -> None:
         op, by_images = dnn.GpuDnnConv(num_groups=2), dnn.GpuDnnConvGradI(num_groups=2)
@@ -129,8 +129,8 @@ class TestOps(LayoutCase):
                 call()
 
     def test_shapes_of_gradients(self) -> None:
-        for wanted in ([3, 4, 6, 6], [2, 5, 6, 6]):
-            f = function([], dnn.dnn_gradinput(self.w, self.out, wanted, num_groups=2))
+        for expected in ([3, 4, 6, 6], [2, 5, 6, 6]):
+            f = function([], dnn.dnn_gradinput(self.w, self.out, expected, num_groups=2))
             with self.assertRaisesRegex(ValueError, "GpuDnnConvGradI: the first two numbers of the wanted shape"):
                 f()
         lengths = T.lvector()
@@ -146,11 +146,13 @@ class TestOps(LayoutCase):
         shape = dnn.GpuDnnConv.get_out_shape((2, 3, 8, 9), (5, 3, 3, 3), "half", (2, 1), (1, 2))
         self.assertEqual(shape, (2, 5, 4, 9))
         x = T.tensor4()
-        found = dnn.GpuDnnConv.get_out_shape(x.shape, (5, 3, 3, 3), "valid", (1, 1), (1, 1))
-        got = [int(n) for n in function([x], [T.as_tensor_variable(n) for n in found])(np.zeros((2, 3, 8, 9), x.dtype))]
+        result = dnn.GpuDnnConv.get_out_shape(x.shape, (5, 3, 3, 3), "valid", (1, 1), (1, 1))
+        got = [
+            int(n) for n in function([x], [T.as_tensor_variable(n) for n in result])(np.zeros((2, 3, 8, 9), x.dtype))
+        ]
         self.assertEqual(got, [2, 5, 6, 7])
-        made = host_from_gpu(dnn.dnn_conv(self.x, self.w, num_groups=2))
-        self.assertEqual(tuple(function([], made.shape)()), (2, 4, 4, 4))
+        outcome = host_from_gpu(dnn.dnn_conv(self.x, self.w, num_groups=2))
+        self.assertEqual(tuple(function([], outcome.shape)()), (2, 4, 4, 4))
 
 
 if __name__ == "__main__":

@@ -90,8 +90,8 @@ class TestPlacement(DeviceTestCase):
         n = T.lvector("n")
         n.tag.target = NAME
         f = function([n], self.x.reshape(n * 1 + 0, ndim=1))
-        found = [node.op for node in f.maker.fgraph.apply_nodes if isinstance(node.op, GpuFromHost)]
-        self.assertEqual(found, [])
+        results = [node.op for node in f.maker.fgraph.apply_nodes if isinstance(node.op, GpuFromHost)]
+        self.assertEqual(results, [])
         self.assertValues(f(np.asarray([6])), self.value.ravel())
 
     def test_transfers_cancel(self) -> None:
@@ -129,8 +129,8 @@ class TestPlacement(DeviceTestCase):
         y = shared(np.arange(4.0), target=OTHER)
         f = function([], [T.exp(self.x), T.exp(y)])
         self.assertEqual(on_host(f), [])
-        made = [v for n in f.maker.fgraph.apply_nodes for v in n.outputs if isinstance(v.type, GpuArrayType)]
-        self.assertEqual({v.type.context_name for v in made}, {NAME, OTHER})
+        result = [v for n in f.maker.fgraph.apply_nodes for v in n.outputs if isinstance(v.type, GpuArrayType)]
+        self.assertEqual({v.type.context_name for v in result}, {NAME, OTHER})
         self.assertValues(f()[1], np.exp(np.arange(4.0)))
         g = function([], self.x[0] + y[1:])
         self.assertEqual(on_host(g), [])
@@ -159,9 +159,9 @@ class TestPlacement(DeviceTestCase):
             (T.diag(x[:, :2]), np.diag(value[:, :2])),
             (T.cast(x, "int32"), value.astype("int32")),
         ]
-        for expression, wanted in cases:
+        for expression, expected in cases:
             with self.subTest(str(expression)):
-                self.assertValues(function([], expression)(), wanted)
+                self.assertValues(function([], expression)(), expected)
 
 
 class TestModes(DeviceTestCase):
@@ -308,9 +308,9 @@ class TestLifters(DeviceTestCase):
     def test_by_hand(self) -> None:
         graph = FunctionGraph([self.x], [Twice()(HostFromGpu()(self.x))], clone=False)
         (node,) = [n for n in graph.apply_nodes if isinstance(n.op, Twice)]
-        (found,) = local_gpua_twice.transform(graph, node)
-        self.assertIsInstance(found.owner.op, HostFromGpu)
-        self.assertEqual(found.owner.inputs[0].owner.op, GpuTwice(NAME))
+        (result,) = local_gpua_twice.transform(graph, node)
+        self.assertIsInstance(result.owner.op, HostFromGpu)
+        self.assertEqual(result.owner.inputs[0].owner.op, GpuTwice(NAME))
         self.assertEqual(local_gpua_twice.name, "local_gpua_twice")
 
     def test_other_rewrites_run_when_graphs_have_moved(self) -> None:

@@ -61,18 +61,18 @@ class UtilTestCase(DeviceTestCase):
             if rewriter.tracks() is None or isinstance(
                 node.op, tuple(t for t in rewriter.tracks() if isinstance(t, type))
             ):
-                found = rewriter.transform(graph, node)
-                if found:
-                    graph.replace_all(list(zip(node.outputs, found, strict=True)))
+                result = rewriter.transform(graph, node)
+                if result:
+                    graph.replace_all(list(zip(node.outputs, result, strict=True)))
         return graph.outputs
 
     def values(self) -> Any:
         rng = np.random.default_rng(2)
         return [rng.normal(size=(2, 2)) for _ in range(4)]
 
-    def check(self, variable: Any, wanted: Any) -> None:
+    def check(self, variable: Any, expected: Any) -> None:
         f = function([self.a, self.b, self.z, self.w], variable, on_unused_input="ignore")
-        self.assertValues(np.asarray(f(*self.values())), wanted)
+        self.assertValues(np.asarray(f(*self.values())), expected)
 
 
 class TestSearching(UtilTestCase):
@@ -121,30 +121,30 @@ class TestMerging(UtilTestCase):
         a, b, z, _ = self.values()
         for beta, kept in ((0.0, 0.0), (1.0, 3.0), (2.0, 6.0)):
             product = GpuGemm()(self.z, 0.5, self.a, self.b, beta)
-            (found,) = self.changed(merge_alpha, GpuElemwise(scalar.mul)(product, np.full((1, 1), 3.0)))
-            self.assertIsInstance(found.owner.op, GpuGemm)
-            self.check(found, 1.5 * a @ b + kept * z)
+            (result,) = self.changed(merge_alpha, GpuElemwise(scalar.mul)(product, np.full((1, 1), 3.0)))
+            self.assertIsInstance(result.owner.op, GpuGemm)
+            self.check(result, 1.5 * a @ b + kept * z)
 
     def test_arrays_are_no_factors(self) -> None:
         product = GpuGemm()(self.z, 0.5, self.a, self.b, 0.0)
-        (found,) = self.changed(merge_alpha, GpuElemwise(scalar.mul)(product, self.w))
-        self.assertIsInstance(found.owner.op, GpuElemwise)
+        (result,) = self.changed(merge_alpha, GpuElemwise(scalar.mul)(product, self.w))
+        self.assertIsInstance(result.owner.op, GpuElemwise)
 
     def test_sums(self) -> None:
         a, b, _, w = self.values()
         product = GpuGemm()(self.z, 0.5, self.a, self.b, 0.0)
-        (found,) = self.changed(merge_output, GpuElemwise(scalar.add)(product, self.w))
-        self.assertIsInstance(found.owner.op, GpuGemm)
-        self.check(found, 0.5 * a @ b + w)
+        (result,) = self.changed(merge_output, GpuElemwise(scalar.add)(product, self.w))
+        self.assertIsInstance(result.owner.op, GpuGemm)
+        self.check(result, 0.5 * a @ b + w)
 
     def test_sums_that_stay(self) -> None:
         """What broadcasts, and products that are added to something already."""
         plain = GpuGemm()(self.z, 0.5, self.a, self.b, 0.0)
-        (found,) = self.changed(merge_output, GpuElemwise(scalar.add)(plain, np.ones((1, 2))))
-        self.assertIsInstance(found.owner.op, GpuElemwise)
+        (result,) = self.changed(merge_output, GpuElemwise(scalar.add)(plain, np.ones((1, 2))))
+        self.assertIsInstance(result.owner.op, GpuElemwise)
         adding = GpuGemm()(self.z, 0.5, self.a, self.b, 1.0)
-        (found,) = self.changed(merge_output, GpuElemwise(scalar.add)(adding, self.w))
-        self.assertIsInstance(found.owner.op, GpuElemwise)
+        (result,) = self.changed(merge_output, GpuElemwise(scalar.add)(adding, self.w))
+        self.assertIsInstance(result.owner.op, GpuElemwise)
 
     def test_memory(self) -> None:
         empty = GpuAllocEmpty("float64", NAME)(2, 2)
@@ -165,14 +165,14 @@ class TestPadding(UtilTestCase):
             ((3, 5, 7, 9, 11), 2, 2, (15, 7, 9, 11)),
             ((3, 5, 7, 9), 2, 3, (1, 3, 5, 7, 9)),
         ]
-        for shape, left, right, wanted in cases:
+        for shape, left, right, expected in cases:
             value = np.arange(np.prod(shape), dtype="float32").reshape(shape)
             for x in (shared(value, target=NAME), shared(value)):
                 with self.subTest(shape=shape, kind=str(x.type)):
                     padded = pad_dims(x, left, right)
                     back = unpad_dims(padded, x, left, right)
-                    found, again = function([], [padded, back])()
-                    self.assertEqual(found.shape, wanted)
+                    result, again = function([], [padded, back])()
+                    self.assertEqual(result.shape, expected)
                     self.assertValues(np.asarray(again), value)
         x = shared(np.zeros((3, 5, 7)), target=NAME)
         self.assertIsInstance(pad_dims(x, 2, 2).owner.op, GpuReshape)

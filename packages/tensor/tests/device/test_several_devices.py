@@ -33,10 +33,10 @@ class TestSeveralDevices(unittest.TestCase):
         run = Region.__call__
 
         def note(region: Region, values: Any) -> Any:
-            found = run(region, values)
+            result = run(region, values)
             name = NAME if region.context is get_context(NAME) else OTHER
-            called.append((name, any(not isinstance(x, GpuArray) for x in found)))
-            return found
+            called.append((name, any(not isinstance(x, GpuArray) for x in result)))
+            return result
 
         with mock.patch.object(Region, "__call__", note):
             f()
@@ -46,10 +46,10 @@ class TestSeveralDevices(unittest.TestCase):
         a, b, c, d = variables()
         f = function([], [T.dot(a, b), T.dot(c, d)])
         for _ in range(3):
-            for found in f():
-                self.assertIsInstance(found, np.ndarray)
+            for item in f():
+                self.assertIsInstance(item, np.ndarray)
                 if computes():
-                    np.testing.assert_allclose(found, A @ B, rtol=1e-5)
+                    np.testing.assert_allclose(item, A @ B, rtol=1e-5)
 
     def test_all_devices_have_their_work_before_one_is_waited_for(self) -> None:
         a, b, c, d = variables()
@@ -76,11 +76,11 @@ class TestSeveralDevices(unittest.TestCase):
         f = function([], (moved + c).transfer("cpu"))
         self.assertEqual(1, sum(isinstance(node.op, GpuToGpu) for node in f.maker.fgraph.toposort()))
         before = [get_context(name).native.statistics()["reads"] for name in (NAME, OTHER)]
-        found = f()
+        result = f()
         after = [get_context(name).native.statistics()["reads"] for name in (NAME, OTHER)]
         self.assertEqual([0, 1], [now - then for then, now in zip(before, after, strict=True)])
         if computes():
-            np.testing.assert_allclose(found, A @ B + A, rtol=1e-5)
+            np.testing.assert_allclose(result, A @ B + A, rtol=1e-5)
 
 
 if __name__ == "__main__":

@@ -77,11 +77,11 @@ class TestCumulative(unittest.TestCase):
         x, n = T.dvector("x"), T.lscalar("n")
         outputs = [T.cumsum(x), T.diagonal(T.outer(x, x)), T.arange(n), T.eye(n)]
         f = function([x, n], outputs, mode=NATIVE)
-        wanted = ([0, 1, 3], [0, 1, 4], [0, 1], np.eye(2))
+        expected = ([0, 1, 3], [0, 1, 4], [0, 1], np.eye(2))
         with ExitStack() as stack:
             for op in (Cumulative, ExtractDiag, ARange, Eye):
                 stack.enter_context(mock.patch.object(op, "perform", None))
-            for got, numbers in zip(f(np.arange(3.0), 2), wanted, strict=True):
+            for got, numbers in zip(f(np.arange(3.0), 2), expected, strict=True):
                 np.testing.assert_array_equal(got, numbers)
 
 
@@ -120,9 +120,9 @@ class TestRanges(unittest.TestCase):
         self.assertEqual(routines(f), ["arange"])
         for bounds in ((0, 5, 1), (3, 20, 4), (5, 0, 1), (5, 0, -2), (-4, 4, 3), (0, 0, 1), (7, -8, -5)):
             with self.subTest(bounds=bounds):
-                found = f(*bounds)
-                np.testing.assert_array_equal(found, np.arange(*bounds))
-                self.assertEqual(str(found.dtype), "int64")
+                result = f(*bounds)
+                np.testing.assert_array_equal(result, np.arange(*bounds))
+                self.assertEqual(str(result.dtype), "int64")
 
     def test_what_is_refused(self) -> None:
         a = T.lscalar("a")
@@ -149,9 +149,9 @@ class TestUnitMatrices(unittest.TestCase):
             self.assertEqual(routines(f), ["eye"])
             for lengths in ((3, 3, 0), (2, 5, 1), (5, 2, -3), (4, 4, 9), (4, 4, -9), (0, 3, 0), (3, 0, 1)):
                 with self.subTest(dtype=dtype, lengths=lengths):
-                    found = f(*lengths)
-                    np.testing.assert_array_equal(found, np.eye(*lengths, dtype=dtype))
-                    self.assertEqual(str(found.dtype), dtype)
+                    result = f(*lengths)
+                    np.testing.assert_array_equal(result, np.eye(*lengths, dtype=dtype))
+                    self.assertEqual(str(result.dtype), dtype)
 
     def test_negative_lengths(self) -> None:
         n = T.lscalar("n")
@@ -178,8 +178,8 @@ class TestByteOrder(unittest.TestCase):
             x = T.TensorType(dtype, (None, None))("x")
             y = Swapped()(x)
             value = np.arange(12).reshape(3, 4).astype(dtype)
-            wanted = [np.diag(value), np.cumsum(value, 0), value[1, 2], value[[2, 0]], value.sum(), value + value]
+            expected = [np.diag(value), np.cumsum(value, 0), value[1, 2], value[[2, 0]], value.sum(), value + value]
             for mode in (NATIVE, PYTHON):
                 outputs = [T.diag(y), T.cumsum(y, 0), y[1, 2], y[[2, 0]], T.sum(y), y + y]
-                for found, other in zip(function([x], outputs, mode=mode)(value), wanted, strict=True):
-                    np.testing.assert_array_equal(found, other)
+                for item, other in zip(function([x], outputs, mode=mode)(value), expected, strict=True):
+                    np.testing.assert_array_equal(item, other)

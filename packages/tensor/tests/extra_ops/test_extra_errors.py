@@ -95,17 +95,17 @@ class TestErrorsOfTheCall(unittest.TestCase):
 class TestProperties(unittest.TestCase):
     @settings(deadline=None, max_examples=examples(40))
     @given(st.lists(st.sampled_from((-1.5, 0.0, 2.0, 0.5)), max_size=6), st.integers(0, 3))
-    def test_cumulative_products_and_their_gradients(self, numbers: list[float], place: int) -> None:
+    def test_cumulative_products_and_their_gradients(self, numbers: list[float], position: int) -> None:
         x = T.dvector("x")
         value = np.array(numbers)
         compiled: Any = function([x], [T.cumprod(x), T.grad(T.cumprod(x).sum(), x)], mode="FAST_COMPILE")
-        found, gradient = compiled(value)
-        np.testing.assert_allclose(found, np.cumprod(value))
-        if place < len(value):
+        result, gradient = compiled(value)
+        np.testing.assert_allclose(result, np.cumprod(value))
+        if position < len(value):
             # The sum of products is linear in each element, so that any step gives its derivative.
             up = value.copy()
-            up[place] += 1
-            np.testing.assert_allclose(gradient[place], np.cumprod(up).sum() - np.cumprod(value).sum(), atol=1e-9)
+            up[position] += 1
+            np.testing.assert_allclose(gradient[position], np.cumprod(up).sum() - np.cumprod(value).sum(), atol=1e-9)
 
     @settings(deadline=None, max_examples=examples(40))
     @given(st.integers(1, 3), st.data())

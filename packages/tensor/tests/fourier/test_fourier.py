@@ -25,16 +25,16 @@ def _pairs(z: Any) -> Any:
 
 def _forward(x: Any, norm: str | None) -> Any:
     axes = tuple(range(1, x.ndim))
-    found = _pairs(np.fft.rfftn(x, axes=axes, norm="ortho" if norm == "ortho" else None))
-    return found.astype("float32" if x.dtype == "float32" else "float64")
+    result = _pairs(np.fft.rfftn(x, axes=axes, norm="ortho" if norm == "ortho" else None))
+    return result.astype("float32" if x.dtype == "float32" else "float64")
 
 
 def _backward(y: Any, norm: str | None, is_odd: bool) -> Any:
     z = y[..., 0] + 1j * y[..., 1]
     n = (z.shape[-1] - 1) * 2 + is_odd
     axes = tuple(range(1, z.ndim))
-    found = np.fft.irfftn(z, (*z.shape[1:-1], n), axes=axes, norm="ortho" if norm == "ortho" else None)
-    return found * (np.prod(found.shape[1:]) if norm == "no_norm" else 1)
+    result = np.fft.irfftn(z, (*z.shape[1:-1], n), axes=axes, norm="ortho" if norm == "ortho" else None)
+    return result * (np.prod(result.shape[1:]) if norm == "no_norm" else 1)
 
 
 RECORDS = (

@@ -110,17 +110,17 @@ def exact(like: Callable[..., Any], at: tuple[float, ...], orders: tuple[int, ..
     return None if isinstance(value, mpmath.mpc) or not mpmath.isfinite(value) else value
 
 
-def wrong(slope: Slope, found: float, wanted: Any, dtype: str, at: tuple[float, ...]) -> bool:
+def wrong(slope: Slope, result: float, expected: Any, dtype: str, at: tuple[float, ...]) -> bool:
     """Tell whether a number in a dtype is far from one in many digits; those beyond its range are infinite, or zero."""
     info = np.finfo(dtype)
     least = float(info.tiny) * 4 + float(info.eps) * 16 * (slope.scale(*at) if slope.scale else 0)
     if least > float(info.max):
         return False
-    if abs(wanted) > float(info.max) * (1 - 1e-3):
-        return not (abs(found) >= float(info.max) * 0.99 and (found > 0) == (wanted > 0))
-    if np.isnan(found) or np.isinf(found):
+    if abs(expected) > float(info.max) * (1 - 1e-3):
+        return not (abs(result) >= float(info.max) * 0.99 and (result > 0) == (expected > 0))
+    if np.isnan(result) or np.isinf(result):
         return True
-    return bool(abs(mpf(float(found)) - wanted) > abs(wanted) * max(NEAR[dtype], slope.near) + least)
+    return bool(abs(mpf(float(result)) - expected) > abs(expected) * max(NEAR[dtype], slope.near) + least)
 
 
 def _sinc(x: Any) -> Any:

@@ -36,10 +36,10 @@ def derivatives(slope: Any, arguments: list[Any]) -> Iterator[tuple[tuple[int, .
 class TestSlopesEverywhere(unittest.TestCase):
     def check(self, name: str, slope: Any, columns: Any, dtype: str) -> None:
         arguments = [T.TensorType(dtype, (None,))(letter) for letter in "xy"[: len(columns)]]
-        wanted = list(derivatives(slope, arguments))
+        expected = list(derivatives(slope, arguments))
         places = list(zip(*(c.tolist() for c in columns), strict=True))
-        results = [function(arguments, [v for _, v in wanted], mode=mode)(*columns) for mode in MODES]
-        for n, (orders, _) in enumerate(wanted):
+        results = [function(arguments, [v for _, v in expected], mode=mode)(*columns) for mode in MODES]
+        for n, (orders, _) in enumerate(expected):
             for k, at in enumerate(places):
                 exact = table.exact(slope.like, at, orders)
                 for mode, values in zip(MODES, results, strict=True):

@@ -60,27 +60,27 @@ class TestComplex(unittest.TestCase):
     def by_differences(self, cost: Any) -> Any:
         f: Any = function([self.z, self.w], cost, on_unused_input="ignore")
         z, w, _ = self.values
-        found = np.zeros_like(z)
+        result = np.zeros_like(z)
         for k in np.ndindex(2, 2):
             for direction in (1.0, 1j):
                 step = np.zeros_like(z)
                 step[k] = 1e-6 * direction
-                found[k] += direction * (f(z + step, w) - f(z - step, w)) / 2e-6
-        return found
+                result[k] += direction * (f(z + step, w) - f(z - step, w)) / 2e-6
+        return result
 
     @slow
     def test_gradient_and_right_product(self) -> None:
         for name in EXPRESSIONS:
             with self.subTest(name):
                 cost = self.cost(name)
-                wanted = self.by_differences(cost)
+                expected = self.by_differences(cost)
                 gradient = grad(cost, self.z)
                 self.assertEqual(gradient.type.dtype, "complex128")
                 product = Rop(cost, self.z, self.v)
                 both: Any = function([self.z, self.w, self.v], [gradient, product], on_unused_input="ignore")
-                found, along = both(*self.values)
-                assert_allclose(found, wanted, rtol=1e-6, atol=1e-7)
-                assert_allclose(along, (wanted.conj() * self.values[2]).real.sum(), rtol=1e-6, atol=1e-7)
+                result, along = both(*self.values)
+                assert_allclose(result, expected, rtol=1e-6, atol=1e-7)
+                assert_allclose(along, (expected.conj() * self.values[2]).real.sum(), rtol=1e-6, atol=1e-7)
 
     def test_real_variables_have_real_gradients(self) -> None:
         x = tt.dmatrix("x")
@@ -89,13 +89,13 @@ class TestComplex(unittest.TestCase):
             self.assertEqual(gradient.type.dtype, "float64")
             f: Any = function([x, self.z], cost, on_unused_input="ignore")
             point, other = np.array([[0.3, -1.2], [0.7, 2.0]]), self.values[0]
-            wanted = np.zeros((2, 2))
+            expected = np.zeros((2, 2))
             for k in np.ndindex(2, 2):
                 step = np.zeros((2, 2))
                 step[k] = 1e-6
-                wanted[k] = (f(point + step, other) - f(point - step, other)) / 2e-6
-            found = function([x, self.z], gradient, on_unused_input="ignore")(point, other)
-            assert_allclose(found, wanted, rtol=1e-6, atol=1e-7)
+                expected[k] = (f(point + step, other) - f(point - step, other)) / 2e-6
+            result = function([x, self.z], gradient, on_unused_input="ignore")(point, other)
+            assert_allclose(result, expected, rtol=1e-6, atol=1e-7)
 
     def test_derivative_by_a_complex_step(self) -> None:
         # For analytic functions of real numbers, the imaginary part of f(x + ih) / h is the derivative to rounding.
@@ -103,8 +103,8 @@ class TestComplex(unittest.TestCase):
         y = tt.exp(x) * tt.sin(x) / (1 + x**2)
         point = np.array([0.3, 1.1, -2.0])
         z = point + 1e-30j
-        wanted = (np.exp(z) * np.sin(z) / (1 + z**2)).imag / 1e-30
-        assert_allclose(function([x], grad(y.sum(), x))(point), wanted, rtol=1e-13)
+        expected = (np.exp(z) * np.sin(z) / (1 + z**2)).imag / 1e-30
+        assert_allclose(function([x], grad(y.sum(), x))(point), expected, rtol=1e-13)
 
     def test_jacobian_and_hessian(self) -> None:
         z = tt.zvector("z")

@@ -399,8 +399,8 @@ class TestOverriding(unittest.TestCase):
             def L_op(self, inp: Any, out: Any, grads: Any) -> list[Any]:
                 return [inp[0] * 0 + 8.0]
 
-        for op, wanted in ((ByGrad(), 7.0), (ByLOp(), 8.0), (type("Same", (tt.Sum,), {})(), 1.0)):
-            np.testing.assert_array_equal(self.value(grad(op(self.x), self.x)), [wanted] * 2)
+        for op, expected in ((ByGrad(), 7.0), (ByLOp(), 8.0), (type("Same", (tt.Sum,), {})(), 1.0)):
+            np.testing.assert_array_equal(self.value(grad(op(self.x), self.x)), [expected] * 2)
 
     def test_r_op_and_shape(self) -> None:
         class Marked(ViewOp):
@@ -436,26 +436,26 @@ class TestPowers(unittest.TestCase):
             point = np.array([0.5, 1.5, 2.0])
             verify_grad(lambda v, e=exponent: v**e, [point], n_tests=1, mode=MODE)
         x = tt.dvector("x")
-        found = value(grad((x**0).sum() + (x**1).sum(), x), {x: np.array([0.0, 2.0])})
-        np.testing.assert_array_equal(found, [1.0, 1.0])
+        result = value(grad((x**0).sum() + (x**1).sum(), x), {x: np.array([0.0, 2.0])})
+        np.testing.assert_array_equal(result, [1.0, 1.0])
 
     def test_gradient_by_the_constant_itself(self) -> None:
         exponent, x = tt.constant(2.5), tt.dvector("x")
-        found = value(grad((x**exponent).sum(), exponent), {x: np.array([2.0, 0.0, 3.0])})
-        assert_allclose(found, np.log(2.0) * 2**2.5 + np.log(3.0) * 3**2.5)
+        result = value(grad((x**exponent).sum(), exponent), {x: np.array([2.0, 0.0, 3.0])})
+        assert_allclose(result, np.log(2.0) * 2**2.5 + np.log(3.0) * 3**2.5)
 
     def test_two_precisions(self) -> None:
         x, W = tt.fvector("x"), tt.dmatrix("W")
         gx, gW = grad(tt.dot(x, W).sum(), [x, W])
         self.assertEqual((gx.type.dtype, gW.type.dtype), ("float32", "float64"))
-        found = value(gx, {x: np.ones(2, dtype="float32"), W: np.array([[1.0, 2.0], [3.0, 4.0]])})
-        np.testing.assert_array_equal(found, [3.0, 7.0])
+        result = value(gx, {x: np.ones(2, dtype="float32"), W: np.array([[1.0, 2.0], [3.0, 4.0]])})
+        np.testing.assert_array_equal(result, [3.0, 7.0])
 
     def test_constants_that_are_no_numbers_stay(self) -> None:
         x = tt.dvector("x")
         for factor in (np.nan, np.inf):
-            found = value(grad((x * factor).sum(), x), {x: np.zeros(2)})
-            np.testing.assert_array_equal(found, [factor, factor])
+            result = value(grad((x * factor).sum(), x), {x: np.zeros(2)})
+            np.testing.assert_array_equal(result, [factor, factor])
             self.assertTrue(np.isnan(value(grad((x * factor * 0).sum(), x), {x: np.zeros(2)})).all())
 
 

@@ -53,12 +53,12 @@ class TestZeroGradients(unittest.TestCase):
             with self.subTest(cost), self.assertWarnsRegex(UserWarning, "respect to `x` is zero: the cost is of integ"):
                 (gradient,) = grad(cost, [x], disconnected_inputs="ignore")
                 np.testing.assert_array_equal(function([x], gradient, on_unused_input="ignore")([1.0, 2.0]), [0.0, 0.0])
-        with warnings.catch_warnings(record=True) as found:
+        with warnings.catch_warnings(record=True) as result:
             warnings.simplefilter("always")
             grad(tt.sum((x > 0) * i), [x, i, y], disconnected_inputs="ignore")
-        self.assertEqual(["sigmoid" in str(item.message) for item in found], [False, True])
-        self.assertTrue(all("`y`" not in str(item.message) for item in found))
-        self.assertEqual({item.filename for item in found}, {__file__})
+        self.assertEqual(["sigmoid" in str(item.message) for item in result], [False, True])
+        self.assertTrue(all("`y`" not in str(item.message) for item in result))
+        self.assertEqual({item.filename for item in result}, {__file__})
 
     def test_nothing_is_told_of_what_a_float_function_reads(self) -> None:
         i, x = tt.ivector("i"), tt.dvector("x")

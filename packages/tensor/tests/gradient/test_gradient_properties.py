@@ -42,10 +42,10 @@ PLAIN = Mode("py", "fast_compile")
 
 def build(program: list[tuple[int, int, int]], x: Any) -> Any:
     """Return a vector that a program computes of a vector."""
-    made = [x]
+    result = [x]
     for step, first, second in program:
-        made.append(STEPS[step](made[first % len(made)], made[second % len(made)]))
-    return made[-1]
+        result.append(STEPS[step](result[first % len(result)], result[second % len(result)]))
+    return result[-1]
 
 
 class TestAnyExpression(unittest.TestCase):

@@ -50,9 +50,9 @@ class TestJacobian(unittest.TestCase):
         np.testing.assert_array_equal(f([4.0, 4.0]), [[8.0, 0.0], [0.0, 8.0]])
 
     def test_finite_differences_in_every_mode(self) -> None:
-        wanted = central(function([self.x], self.y), self.value)
+        expected = central(function([self.x], self.y), self.value)
         for mode in MODES:
-            assert_allclose(function([self.x], jacobian(self.y, self.x), mode=mode)(self.value), wanted, rtol=1e-6)
+            assert_allclose(function([self.x], jacobian(self.y, self.x), mode=mode)(self.value), expected, rtol=1e-6)
 
     def test_form_of_wrt_is_mirrored(self) -> None:
         single = jacobian(self.y, self.x)
@@ -79,14 +79,14 @@ class TestJacobian(unittest.TestCase):
 
     def test_static_shapes(self) -> None:
         v = tt.TensorType("float32", (3,))("v")
-        found = jacobian(tt.exp(v), v)
-        self.assertEqual((found.type.dtype, found.type.shape), ("float32", (3, 3)))
+        result = jacobian(tt.exp(v), v)
+        self.assertEqual((result.type.dtype, result.type.shape), ("float32", (3, 3)))
 
     def test_integer_input(self) -> None:
         n = tt.lvector("n")
-        found = jacobian(n / 2.0, n)
-        self.assertEqual(found.type.dtype, "float64")
-        np.testing.assert_array_equal(function([n], found)([3, 4]), np.eye(2) / 2)
+        result = jacobian(n / 2.0, n)
+        self.assertEqual(result.type.dtype, "float64")
+        np.testing.assert_array_equal(function([n], result)([3, 4]), np.eye(2) / 2)
 
     def test_selected_elements(self) -> None:
         index = tt.lvector("index")
@@ -99,8 +99,8 @@ class TestJacobian(unittest.TestCase):
             jacobian(self.y, other)
         with self.assertRaises(DisconnectedInputError):
             jacobian(disconnected_grad(self.x) * 2, self.x)
-        found = jacobian(self.y, [self.x, other], disconnected_inputs="ignore")[1]
-        value = function([self.x, other], found)(self.value, np.zeros((2, 5)))
+        result = jacobian(self.y, [self.x, other], disconnected_inputs="ignore")[1]
+        value = function([self.x, other], result)(self.value, np.zeros((2, 5)))
         np.testing.assert_array_equal(value, np.zeros((3, 2, 5)))
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -134,11 +134,11 @@ class TestTestValues(unittest.TestCase):
         with config.change_flags(compute_test_value="raise"):
             x = tt.dvector("x")
             x.tag.test_value = np.array([1.0, 2.0])
-            found = hessian((x**3).sum(), x)
-            np.testing.assert_array_equal(found.tag.test_value, [[6.0, 0.0], [0.0, 12.0]])
-            third = jacobian(found.flatten(), x)
+            result = hessian((x**3).sum(), x)
+            np.testing.assert_array_equal(result.tag.test_value, [[6.0, 0.0], [0.0, 12.0]])
+            third = jacobian(result.flatten(), x)
             np.testing.assert_array_equal(third.tag.test_value[:, 1], [0.0, 0.0, 0.0, 6.0])
-            product = Rop(found, x, x)
+            product = Rop(result, x, x)
             np.testing.assert_array_equal(product.tag.test_value, [[6.0, 0.0], [0.0, 12.0]])
 
 
@@ -154,23 +154,23 @@ class TestHessian(unittest.TestCase):
         np.testing.assert_array_equal(f([4.0, 4.0]), [[2.0, 0.0], [0.0, 2.0]])
 
     def test_finite_differences(self) -> None:
-        found = function([self.x], hessian(self.cost, self.x))(self.value)
-        wanted = central(function([self.x], grad(self.cost, self.x)), self.value)
-        assert_allclose(found, wanted, rtol=1e-5, atol=1e-8)
-        assert_allclose(found, found.T, rtol=1e-10)
+        result = function([self.x], hessian(self.cost, self.x))(self.value)
+        expected = central(function([self.x], grad(self.cost, self.x)), self.value)
+        assert_allclose(result, expected, rtol=1e-5, atol=1e-8)
+        assert_allclose(result, result.T, rtol=1e-10)
 
     def test_times_a_vector_in_both_ways(self) -> None:
         gradient = grad(self.cost, self.x)
-        wanted = function([self.x], hessian(self.cost, self.x))(self.value) @ self.direction
+        expected = function([self.x], hessian(self.cost, self.x))(self.value) @ self.direction
         for product in (grad((gradient * self.v).sum(), self.x), Rop(gradient, self.x, self.v)):
-            assert_allclose(function([self.x, self.v], product)(self.value, self.direction), wanted, rtol=1e-9)
+            assert_allclose(function([self.x, self.v], product)(self.value, self.direction), expected, rtol=1e-9)
 
     def test_list_of_vectors(self) -> None:
         y = tt.dvector("y")
         cost = (self.x**2).sum() * (y**3).sum()
-        found = hessian(cost, [self.x, y])
-        self.assertIs(type(found), list)
-        by_x, by_y = function([self.x, y], found)([1.0, 2.0], [1.0, 3.0])
+        result = hessian(cost, [self.x, y])
+        self.assertIs(type(result), list)
+        by_x, by_y = function([self.x, y], result)([1.0, 2.0], [1.0, 3.0])
         np.testing.assert_array_equal(by_x, 56 * np.eye(2))
         np.testing.assert_array_equal(by_y, np.diag([30.0, 90.0]))
 
@@ -205,21 +205,21 @@ class TestHigherOrders(unittest.TestCase):
 
     def test_rop_through_a_hessian(self) -> None:
         product = Rop(self.H, self.x, self.v)
-        found = function([self.x, self.v], product)(self.value, [1.0, 2.0, 3.0])
-        assert_allclose(found, self.wanted @ [1.0, 2.0, 3.0], rtol=1e-6, atol=1e-8)
+        result = function([self.x, self.v], product)(self.value, [1.0, 2.0, 3.0])
+        assert_allclose(result, self.wanted @ [1.0, 2.0, 3.0], rtol=1e-6, atol=1e-8)
 
     def test_gradient_through_a_hessian(self) -> None:
         cost = (self.H**2).sum()
-        wanted = central(function([self.x], cost), self.value)
+        expected = central(function([self.x], cost), self.value)
         for mode in MODES[:2]:
-            found = function([self.x], grad(cost, self.x), mode=mode)(self.value)
-            assert_allclose(found, wanted, rtol=1e-5)
+            result = function([self.x], grad(cost, self.x), mode=mode)(self.value)
+            assert_allclose(result, expected, rtol=1e-5)
 
     def test_rop_of_a_gradient_through_a_hessian(self) -> None:
         gradient = grad((self.H**2).sum(), self.x)
         product = function([self.x, self.v], Rop(gradient, self.x, self.v))(self.value, [1.0, 0.0, 2.0])
-        wanted = central(function([self.x], gradient), self.value) @ [1.0, 0.0, 2.0]
-        assert_allclose(product, wanted, rtol=1e-5, atol=1e-6)
+        expected = central(function([self.x], gradient), self.value) @ [1.0, 0.0, 2.0]
+        assert_allclose(product, expected, rtol=1e-5, atol=1e-6)
 
 
 class TestLoop(unittest.TestCase):

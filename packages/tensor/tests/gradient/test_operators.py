@@ -185,16 +185,16 @@ class TestParts(unittest.TestCase):
         a2 = tt.tanh(tt.dot(a1, w2))
         cost2 = tt.sqr(a2 - t).sum() + tt.sqr(w2.sum())
         cost1 = tt.sqr(w1.sum())
-        found: list[Any] = []
+        results: list[Any] = []
         following: Any = None
         for wrt, end, cost in (([w2], [a1], cost2), ([w1], [x], cost1)):
             gradients, next_gradients = subgraph_grad(wrt=wrt, end=end, start=following, cost=cost)
             following = dict(zip(end, next_gradients, strict=True))
-            found.extend(gradients)
+            results.extend(gradients)
         values = [RNG.rand(3), RNG.rand(2), RNG.rand(3, 4), RNG.rand(4, 2)]
-        got = run([x, t, w1, w2], found, *values)
-        wanted = run([x, t, w1, w2], grad(cost1 + cost2, [w2, w1]), *values)
-        for a, b in zip(got, wanted, strict=True):
+        got = run([x, t, w1, w2], results, *values)
+        expected = run([x, t, w1, w2], grad(cost1 + cost2, [w2, w1]), *values)
+        for a, b in zip(got, expected, strict=True):
             assert_allclose(a, b)
 
     def test_details_and_errors(self) -> None:
@@ -225,8 +225,8 @@ class TestSeveralResults(unittest.TestCase):
     def test_left_product_counts_each_path(self) -> None:
         for f, points in (([self.y, self.z], [self.u, self.v]), ([self.z, self.y], [self.v, self.u])):
             product = Lop(f, self.x, points)
-            found = function([self.x, self.u, self.v], product)(*self.values)
-            np.testing.assert_allclose(found, self.wanted, rtol=1e-12)
+            result = function([self.x, self.u, self.v], product)(*self.values)
+            np.testing.assert_allclose(result, self.wanted, rtol=1e-12)
 
     def test_one_result_twice(self) -> None:
         product = Lop([self.y, self.y], self.x, [self.u, self.v])
@@ -254,10 +254,10 @@ class TestSeveralResults(unittest.TestCase):
         np.testing.assert_allclose(function([self.x, self.u], tangent)(x, u), u * (2 * x + 1), rtol=1e-12)
 
     def test_sources(self) -> None:
-        found = grad_sources_inputs([(self.y, self.u), (self.z, self.v)])
-        value = function([self.x, self.u, self.v], found[self.x])(*self.values)
+        result = grad_sources_inputs([(self.y, self.u), (self.z, self.v)])
+        value = function([self.x, self.u, self.v], result[self.x])(*self.values)
         np.testing.assert_allclose(value, self.wanted, rtol=1e-12)
-        self.assertIs(found[self.z], self.v)
+        self.assertIs(result[self.z], self.v)
         stopped = grad_sources_inputs([(self.z, self.v)], [self.y])
         self.assertIn(self.y, stopped)
         part = function([self.x, self.v], stopped[self.x])(self.values[0], self.values[2])

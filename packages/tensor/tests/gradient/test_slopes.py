@@ -38,11 +38,11 @@ class TestSwitchedPoints(unittest.TestCase):
         values[0, 1, 2] = 0
         for axis in (None, (0, 2), 1, ()):
             with self.subTest(axis=axis):
-                found = function([x], grad(T.prod(x, axis=axis).sum(), x))(values)
+                result = function([x], grad(T.prod(x, axis=axis).sum(), x))(values)
                 other = np.where(values == 0, 1, values)
                 count = (values == 0).sum(axis=axis, keepdims=True) if axis != () else (values == 0)
-                wanted = np.prod(other, axis=axis, keepdims=True) / other * ((count == 0) | (values == 0))
-                np.testing.assert_allclose(found, wanted)
+                expected = np.prod(other, axis=axis, keepdims=True) / other * ((count == 0) | (values == 0))
+                np.testing.assert_allclose(result, expected)
 
     def test_directional_derivatives_of_cumulative_products(self) -> None:
         x, d = T.dmatrix("x"), T.dmatrix("d")
@@ -55,12 +55,12 @@ class TestSwitchedPoints(unittest.TestCase):
             values = np.random.default_rng(5).normal(size=(2, 3, 4)).astype(dtype)
             for axis in (0, 1):
                 y = T.extra_ops.Recurrence(axis)(x, a)
-                found = function([x, a], y)(*values)
+                result = function([x, a], y)(*values)
                 rows, factors = (np.moveaxis(v, axis, 0) for v in values)
-                wanted = [rows[0]]
+                expected = [rows[0]]
                 for row, factor in zip(rows[1:], factors[1:], strict=True):
-                    wanted.append(row + factor * wanted[-1])
-                np.testing.assert_allclose(np.moveaxis(found, axis, 0), wanted, rtol=1e-5)
+                    expected.append(row + factor * expected[-1])
+                np.testing.assert_allclose(np.moveaxis(result, axis, 0), expected, rtol=1e-5)
 
     def test_sinc(self) -> None:
         np.testing.assert_allclose(slopes(T.sinc, [0.0, 1e-9, 1e-5], order=2), -(np.pi**2) / 3, rtol=1e-8)
@@ -81,9 +81,9 @@ class TestSwitchedPoints(unittest.TestCase):
 class TestLargeAndSmallNumbers(unittest.TestCase):
     def test_inverse_hyperbolic_functions(self) -> None:
         for dtype, large in (("float32", [1e10, 1e20, 1e30]), ("float64", [1e100, 1e160, 1e300])):
-            wanted = 1 / np.asarray(large, dtype)
+            expected = 1 / np.asarray(large, dtype)
             for of in (T.arcsinh, T.arccosh):
-                np.testing.assert_allclose(slopes(of, large, dtype), wanted, rtol=1e-5)
+                np.testing.assert_allclose(slopes(of, large, dtype), expected, rtol=1e-5)
 
     def test_angles(self) -> None:
         y, x = T.dvector("y"), T.dvector("x")
@@ -98,10 +98,10 @@ class TestLargeAndSmallNumbers(unittest.TestCase):
     def test_branches_of_the_inverse_hyperbolic_cosine(self) -> None:
         z = T.zvector("z")
         values = np.array([-2 + 1j, 2 - 1j, -0.5 - 3j])
-        found = function([z], grad(T.real(T.arccosh(z)).sum(), z))(values)
+        result = function([z], grad(T.real(T.arccosh(z)).sum(), z))(values)
         step = 1e-6
         by_real = (np.arccosh(values + step) - np.arccosh(values - step)).real / (2 * step)
-        np.testing.assert_allclose(found.real, by_real, rtol=1e-6)
+        np.testing.assert_allclose(result.real, by_real, rtol=1e-6)
 
     def test_scaled_error_function(self) -> None:
         large = np.array([1e3, 1e5, 1e8, 1e12])
@@ -119,8 +119,8 @@ class TestLargeAndSmallNumbers(unittest.TestCase):
         np.testing.assert_allclose(slopes(T.tri_gamma, small), -2 * small**-3.0)
 
     def test_logarithm_of_a_complement(self) -> None:
-        found = slopes(T.log1mexp, [-1e300, -1e5, -800.0], order=2)
-        np.testing.assert_array_equal(found, 0)
+        result = slopes(T.log1mexp, [-1e300, -1e5, -800.0], order=2)
+        np.testing.assert_array_equal(result, 0)
         np.testing.assert_allclose(slopes(T.log1mexp, [-1e-10, -2.0]), [-1e10, -1 / np.expm1(2.0)])
 
 
@@ -142,8 +142,8 @@ class TestBelowQuotients(unittest.TestCase):
             first = grad((x**power).sum(), x)
             second = grad(first.sum(), x, disconnected_inputs="ignore")
             for mode in ("FAST_RUN", "FAST_COMPILE"):
-                found = function([x], [first, second], mode=mode)(small)
-                np.testing.assert_array_equal(found, [[power] * 4, [0.0] * 4])
+                result = function([x], [first, second], mode=mode)(small)
+                np.testing.assert_array_equal(result, [[power] * 4, [0.0] * 4])
 
     def test_logarithms_of_differences_of_exponentials(self) -> None:
         x = np.array([-800.0, -1.0, 800.0])
@@ -200,13 +200,13 @@ class TestEqualValues(unittest.TestCase):
         w, v = linalg.eigh(self.a)
         f = function([self.a], grad(T.sqrt((T.dot(v * w, v.T) ** 2).sum()), self.a))
         for matrix in (self.plain, self.turned):
-            wanted = matrix / np.linalg.norm(matrix)
-            np.testing.assert_allclose(f(matrix), np.tril(wanted) + np.tril(wanted, -1), atol=1e-9)
+            expected = matrix / np.linalg.norm(matrix)
+            np.testing.assert_allclose(f(matrix), np.tril(expected) + np.tril(expected, -1), atol=1e-9)
 
     def test_what_depends_on_how_they_are_split(self) -> None:
         u, _, _ = linalg.svd(self.a, full_matrices=False)
-        found = function([self.a], grad((u * np.arange(16.0).reshape(4, 4)).sum(), self.a))(self.plain)
-        self.assertFalse(np.isfinite(found).all())
+        result = function([self.a], grad((u * np.arange(16.0).reshape(4, 4)).sum(), self.a))(self.plain)
+        self.assertFalse(np.isfinite(result).all())
 
     def test_second_derivatives_of_sums(self) -> None:
         w, _ = linalg.eigh(self.a)
@@ -287,16 +287,16 @@ class TestDeterminants(unittest.TestCase):
         a, d = T.dmatrix("a"), T.dmatrix("d")
         stack = T.dtensor3("stack")
         first = grad(linalg.det(a), a)
-        wanted = [first, grad((first * d).sum(), a), Rop(linalg.det(a), a, d)]
-        f = function([a, d], wanted)
+        expected = [first, grad((first * d).sum(), a), Rop(linalg.det(a), a, d)]
+        f = function([a, d], expected)
         for matrix in self.matrices:
-            found = f(matrix, self.direction)
+            result = f(matrix, self.direction)
             cofactors = self.cofactors(matrix)
-            np.testing.assert_allclose(found[0], cofactors, atol=1e-12)
-            np.testing.assert_allclose(found[1], self.change(matrix), atol=1e-10)
-            np.testing.assert_allclose(found[2], (cofactors * self.direction).sum(), atol=1e-12)
-        found = function([stack], grad(linalg.det(stack).sum(), stack))(self.matrices)
-        np.testing.assert_allclose(found, [self.cofactors(m) for m in self.matrices], atol=1e-12)
+            np.testing.assert_allclose(result[0], cofactors, atol=1e-12)
+            np.testing.assert_allclose(result[1], self.change(matrix), atol=1e-10)
+            np.testing.assert_allclose(result[2], (cofactors * self.direction).sum(), atol=1e-12)
+        result = function([stack], grad(linalg.det(stack).sum(), stack))(self.matrices)
+        np.testing.assert_allclose(result, [self.cofactors(m) for m in self.matrices], atol=1e-12)
 
     def test_complex_matrices(self) -> None:
         a = T.zmatrix("a")

@@ -42,10 +42,10 @@ class Case:
             if not isinstance(item, Symbolic):
                 return item
             value = np.asarray(item.value)
-            made = T.tensor(value.dtype.name, shape=(None,) * value.ndim, name=f"i{len(inputs)}")
-            inputs.append(made)
+            result = T.tensor(value.dtype.name, shape=(None,) * value.ndim, name=f"i{len(inputs)}")
+            inputs.append(result)
             values.append(value)
-            return made
+            return result
 
         index = []
         for item in self.index:

@@ -90,8 +90,8 @@ class TestTypes(unittest.TestCase):
             part, replaced = c[1:, None], T.set_subtensor(c[1:, None], np.full((2, 1), 7.0))
         slope = grad((part**2).sum(), c)
         got = run([c], [part, replaced, slope], value)
-        for found, expected in zip(got, ([[1], [2]], [[0], [7], [7]], [[0], [2], [4]]), strict=True):
-            np.testing.assert_array_equal(found, expected)
+        for item, expected in zip(got, ([[1], [2]], [[0], [7], [7]], [[0], [2], [4]]), strict=True):
+            np.testing.assert_array_equal(item, expected)
 
     def test_ops(self) -> None:
         x, i = T.dmatrix("x"), T.lvector("i")
@@ -162,8 +162,8 @@ class TestErrors(unittest.TestCase):
             for new in (T.set_subtensor(x[:2], y), T.inc_subtensor(x[[0, 1]], y)):
                 with self.assertRaisesRegex(ValueError, "does not fit into the indexed part(.|\n)*addbroadcast"):
                     function([x, y], new, mode=mode)(np.zeros((3, 3)), np.zeros((2, 1)))
-        found = run([x, col], T.inc_subtensor(x[[0, 1]], col), np.zeros((3, 2)), np.ones((2, 1)))
-        np.testing.assert_array_equal(found, [[1, 1], [1, 1], [0, 0]])
+        result = run([x, col], T.inc_subtensor(x[[0, 1]], col), np.zeros((3, 2)), np.ones((2, 1)))
+        np.testing.assert_array_equal(result, [[1, 1], [1, 1], [0, 0]])
 
     def test_numbers_out_of_range_where_nothing_is_selected(self) -> None:
         x, i = T.dmatrix("x"), T.lvector("i")
@@ -273,8 +273,8 @@ class TestDerivatives(unittest.TestCase):
                         expected[index] = dpart
                     else:
                         np.add.at(expected, index, dpart)
-                    found = run([x, y, dx, dy], Rop(new, [x, y], [dx, dy]), value, part, dvalue, dpart)
-                    np.testing.assert_allclose(found, expected)
+                    result = run([x, y, dx, dy], Rop(new, [x, y], [dx, dy]), value, part, dvalue, dpart)
+                    np.testing.assert_allclose(result, expected)
 
     def test_second_derivatives(self) -> None:
         x, i = T.dvector("x"), T.lvector("i")
@@ -301,9 +301,9 @@ class TestDerivatives(unittest.TestCase):
         assert part.owner is not None
         self.assertTrue(part.owner.op.sparse_grad)
         rule = pullback.lookup(part.owner.op)
-        (found, nothing) = rule(part.owner, [part.ones_like()])
+        (result, nothing) = rule(part.owner, [part.ones_like()])
         self.assertIsNone(nothing)
-        np.testing.assert_allclose(run([x, i], found, np.zeros((3, 1)), [1, 1]), [[0], [2], [0]])
+        np.testing.assert_allclose(run([x, i], result, np.zeros((3, 1)), [1, 1]), [[0], [2], [0]])
         with self.assertRaisesRegex(TypeError, "sparse_grad needs rows(.|\n)*one vector"):
             T.sparse_grad(x[1:])
 
@@ -316,9 +316,9 @@ class TestDerivatives(unittest.TestCase):
                 return total
 
             T.register_sparse_gradient(dense_sum)
-            found = T.grad((2 * T.sparse_grad(x[i])).sum(), x)
+            result = T.grad((2 * T.sparse_grad(x[i])).sum(), x)
             dense = T.grad((2 * x[i]).sum(), x)
-        np.testing.assert_allclose(run([x, i], [found, dense], np.zeros((3, 1)), [1, 2])[0], [[7], [7], [7]])
+        np.testing.assert_allclose(run([x, i], [result, dense], np.zeros((3, 1)), [1, 2])[0], [[7], [7], [7]])
 
 
 class TestFunctions(unittest.TestCase):
@@ -346,9 +346,9 @@ class TestFunctions(unittest.TestCase):
     def test_nonzero(self) -> None:
         x = T.dmatrix("x")
         value = np.array([[0.0, 1.0, 2.0], [np.nan, 0.0, 0.0]])
-        found = run([x], [*x.nonzero(), T.flatnonzero(x), x.nonzero_values(), x.nonzero(return_matrix=True)], value)
+        result = run([x], [*x.nonzero(), T.flatnonzero(x), x.nonzero_values(), x.nonzero(return_matrix=True)], value)
         expected = [*value.nonzero(), np.flatnonzero(value), value[value.nonzero()], np.array(value.nonzero())]
-        for a, b in zip(found, expected, strict=True):
+        for a, b in zip(result, expected, strict=True):
             np.testing.assert_array_equal(a, b)
         np.testing.assert_array_equal(run([x], x[x.nonzero()], value), value[value.nonzero()])
         self.assertEqual(run([x], x.nonzero()[0].shape[0], value), 3)
@@ -369,7 +369,7 @@ class TestFunctions(unittest.TestCase):
     @slow
     def test_choose_from_as_many_as_there_are(self) -> None:
         rng = np.random.default_rng(5)
-        for shape, wanted in (
+        for shape, reference in (
             ((4,), (4, 4)),
             ((), (4, 3)),
             ((), (4, 1)),
@@ -382,16 +382,16 @@ class TestFunctions(unittest.TestCase):
             ((1, 4), (3, 5, 4)),
         ):
             a = T.tensor("int32", shape=tuple(1 if n == 1 else None for n in shape))
-            c = T.tensor("float64", shape=(None, *(1 if n == 1 else None for n in wanted[1:])))
-            given, choices = rng.integers(0, wanted[0], shape, "int32"), rng.random(wanted)
+            c = T.tensor("float64", shape=(None, *(1 if n == 1 else None for n in reference[1:])))
+            operands, choices = rng.integers(0, reference[0], shape, "int32"), rng.random(reference)
             for mode, shift in (("raise", 0), ("wrap", -2), ("clip", 2), ("clip", -2)):
-                expected: Any = np.choose(given + shift, choices, mode=mode)  # type: ignore[call-overload]  # a plain str
-                found = T.choose(a, c, mode=mode)
-                np.testing.assert_array_equal(run([a, c], found, given + shift, choices), expected)
-                np.testing.assert_array_equal(run([a, c], found.shape, given + shift, choices), expected.shape)
+                expected: Any = np.choose(operands + shift, choices, mode=mode)  # type: ignore[call-overload]  # a plain str
+                result = T.choose(a, c, mode=mode)
+                np.testing.assert_array_equal(run([a, c], result, operands + shift, choices), expected)
+                np.testing.assert_array_equal(run([a, c], result.shape, operands + shift, choices), expected.shape)
             slope = T.grad((T.choose(a, c) * 3).sum(), c)
-            self.assertEqual(run([a, c], slope, given, choices).sum(), 3 * expected.size)
-        for number in (-1, wanted[0]):
+            self.assertEqual(run([a, c], slope, operands, choices).sum(), 3 * expected.size)
+        for number in (-1, reference[0]):
             with self.assertRaisesRegex(ValueError, "out of range"):
                 run([a, c], T.choose(a, c), np.full(shape, number, "int32"), choices)
         with self.assertRaisesRegex(DTypeError, "must be integers"):
@@ -414,7 +414,7 @@ class TestFunctions(unittest.TestCase):
             T.choose(a, b[0, 0])
         with self.assertRaisesRegex(ValueError, "leave it out"):
             T.choose(a, [b, c], out=b)  # type: ignore[arg-type]  # what is wrong here is the point
-        whole = T.tensor("float64", shape=(2, None), name="whole")
+        full = T.tensor("float64", shape=(2, None), name="whole")
         np.testing.assert_array_equal(
-            run([a, whole], T.choose(a, whole), [1, 0, 1], np.arange(6.0).reshape(2, 3)), [3, 1, 5]
+            run([a, full], T.choose(a, full), [1, 0, 1], np.arange(6.0).reshape(2, 3)), [3, 1, 5]
         )

@@ -43,15 +43,15 @@ def _may_be_stricter(case: Case) -> bool:
 class TestAnyIndex(unittest.TestCase):
     """Reading, writing and adding with random indices."""
 
-    def _compare(self, case: Case, found: Any, expected: Any, mode: str) -> None:
+    def _compare(self, case: Case, result: Any, expected: Any, mode: str) -> None:
         if isinstance(expected, Exception):
-            self.assertIsInstance(found, Exception, f"{mode}: NumPy says {expected}")
+            self.assertIsInstance(result, Exception, f"{mode}: NumPy says {expected}")
             return
-        if isinstance(found, Exception):
-            self.assertTrue(_may_be_stricter(case), f"{mode}: {found}")
+        if isinstance(result, Exception):
+            self.assertTrue(_may_be_stricter(case), f"{mode}: {result}")
             return
-        self.assertEqual(found.dtype, expected.dtype)
-        np.testing.assert_array_equal(found, expected, err_msg=mode)
+        self.assertEqual(result.dtype, expected.dtype)
+        np.testing.assert_array_equal(result, expected, err_msg=mode)
 
     @slow
     @settings(deadline=None, max_examples=examples(150))
@@ -76,16 +76,16 @@ class TestAnyIndex(unittest.TestCase):
         if isinstance(_expected(case), Exception):
             return
         for mode in MODES:
-            found = outcome(build, mode)
-            if not isinstance(found, Exception):
-                self.assertEqual(tuple(found[1]), found[0].shape)
+            result = outcome(build, mode)
+            if not isinstance(result, Exception):
+                self.assertEqual(tuple(result[1]), result[0].shape)
 
     @slow
     @settings(deadline=None, max_examples=examples(150))
     @given(cases(("float64", "int32", "float32", "complex64")), st.booleans(), st.booleans())
-    def test_writing(self, case: Case, replace: bool, whole: bool) -> None:
+    def test_writing(self, case: Case, replace: bool, full: bool) -> None:
         part = _expected(case)
-        given_part: Any = part if isinstance(part, Exception) else np.asarray(part + 100) if whole else np.asarray(100)
+        given_part: Any = part if isinstance(part, Exception) else np.asarray(part + 100) if full else np.asarray(100)
 
         def build() -> Any:
             x, index, inputs, values = case.symbolic()
@@ -103,10 +103,10 @@ class TestAnyIndex(unittest.TestCase):
             else:
                 np.add.at(expected, case.numpy_index(), given_part.astype(case.x.dtype))
         for mode in MODES:
-            found = outcome(build, mode)
-            if isinstance(found, TypeError) and "not the result of indexing" in str(found):
+            result = outcome(build, mode)
+            if isinstance(result, TypeError) and "not the result of indexing" in str(result):
                 continue
-            self._compare(case, found, expected, mode)
+            self._compare(case, result, expected, mode)
 
     @settings(deadline=None, max_examples=examples(60))
     @given(cases(("float64",)), st.booleans())

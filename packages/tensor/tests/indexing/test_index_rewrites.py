@@ -67,8 +67,8 @@ class TestFires(unittest.TestCase):
 
     def test_logarithms_stay_stable(self) -> None:
         output = T.log(1 - T.nnet.sigmoid(self.x))[0]
-        found = function([self.x], output, mode=FAST_RUN)(np.array([[0.0, 1000.0]]))
-        np.testing.assert_allclose(found, [-np.log(2), -1000.0])
+        result = function([self.x], output, mode=FAST_RUN)(np.array([[0.0, 1000.0]]))
+        np.testing.assert_allclose(result, [-np.log(2), -1000.0])
 
     def test_alloc(self) -> None:
         five = T.specify_shape(self.v, (5,)) * 1
@@ -87,15 +87,15 @@ class TestFires(unittest.TestCase):
             call(np.zeros(0), 0)
 
     def test_alloc_of_what_may_have_length_one(self) -> None:
-        found = function([self.x], T.alloc(T.addbroadcast(self.x[:, :1], 1), 2, 3)[:, 1:], mode=FAST_RUN)(
+        result = function([self.x], T.alloc(T.addbroadcast(self.x[:, :1], 1), 2, 3)[:, 1:], mode=FAST_RUN)(
             np.ones((2, 3))
         )
-        np.testing.assert_array_equal(found, np.ones((2, 2)))
+        np.testing.assert_array_equal(result, np.ones((2, 2)))
 
     def test_vector_of_scalars(self) -> None:
         a, b = T.dscalars("a", "b")
-        made = T.stack([a, b, a * b])
-        self.assertEqual(compiled_ops([a, b], made[2]), ["Elemwise"])
+        result = T.stack([a, b, a * b])
+        self.assertEqual(compiled_ops([a, b], result[2]), ["Elemwise"])
         self.assertEqual(compiled_ops([self.x], self.x.shape[1:][0]), ["ShapeI"])
 
     def test_product(self) -> None:
@@ -164,8 +164,8 @@ class TestFires(unittest.TestCase):
     def test_infinite_factors_keep_their_nan(self) -> None:
         i = T.lvector("i")
         output = np.inf * T.inc_subtensor(T.zeros_like(self.v)[i], 1.0)
-        found = function([self.v, i], output, mode=FAST_RUN)(np.zeros(2), [1])
-        np.testing.assert_array_equal(found, [np.nan, np.inf])
+        result = function([self.v, i], output, mode=FAST_RUN)(np.zeros(2), [1])
+        np.testing.assert_array_equal(result, [np.nan, np.inf])
 
     def test_documented_names(self) -> None:
         names = optdb.names()
@@ -202,16 +202,16 @@ class TestChains(unittest.TestCase):
         parts = [n for n in f.maker.fgraph.apply_nodes if isinstance(n.op, Subtensor)]
         self.assertEqual([n.inputs[0] for n in parts], f.maker.fgraph.inputs)
         expected = np.linspace(0, 1, 200)
-        given = expected
+        operand = expected
         for _ in range(150):
             expected = np.cos(expected[1:]) * 0.5
-        np.testing.assert_allclose(f(given), expected, rtol=1e-12)
+        np.testing.assert_allclose(f(operand), expected, rtol=1e-12)
 
     def test_a_part_that_cannot_pass_does_not_hold_up_those_below(self) -> None:
         x, y = T.dvectors("x", "y")
         f = function([x, y], (T.exp(T.exp(x)[1:]) + y)[2:], mode=FAST_RUN)
-        found = f(np.arange(4.0) / 4, np.ones(3))
-        np.testing.assert_allclose(found, (np.exp(np.exp(np.arange(4.0) / 4)[1:]) + 1)[2:])
+        result = f(np.arange(4.0) / 4, np.ones(3))
+        np.testing.assert_allclose(result, (np.exp(np.exp(np.arange(4.0) / 4)[1:]) + 1)[2:])
         lowest = [n for n in f.maker.fgraph.apply_nodes if isinstance(n.op, Subtensor) and n.inputs[0].owner is None]
         self.assertGreaterEqual(len(lowest), 1)
 
@@ -227,11 +227,11 @@ class TestValuesStay(unittest.TestCase):
             x = inputs[0] = T.tensor("float64", shape=first.x.shape, name="x")
         other = Case(second.x, tuple(i for i in second.index if not isinstance(i, Symbolic)))
         _, further, more, extra = other.symbolic()
-        whole = {"plain": x, "square": T.sqr(x), "fill": T.alloc(x[..., :1], *x.shape), "set": x + 0}[wrap]
+        full = {"plain": x, "square": T.sqr(x), "fill": T.alloc(x[..., :1], *x.shape), "set": x + 0}[wrap]
 
         def attempt(mode: Any) -> Any:
             try:
-                part = whole[index]
+                part = full[index]
                 if wrap == "set" and index != () and index != (Ellipsis,):
                     part = T.inc_subtensor(part, 2.0)[index]
                 output = part[further]

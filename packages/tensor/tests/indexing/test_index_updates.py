@@ -107,13 +107,13 @@ class TestInPlace(unittest.TestCase):
             [old, self.table[self.rows], self.table, self.table[1:]],
             updates=[(self.table, T.inc_subtensor(self.table[self.rows], 1.0))],
         )
-        total, rows, whole, tail = call([2])
+        total, rows, full, tail = call([2])
         self.assertEqual(total, self.start.sum())
         np.testing.assert_array_equal(rows, self.start[[2]])
-        np.testing.assert_array_equal(whole, self.start)
+        np.testing.assert_array_equal(full, self.start)
         np.testing.assert_array_equal(tail, self.start[1:])
         call([2])
-        np.testing.assert_array_equal(whole, self.start)
+        np.testing.assert_array_equal(full, self.start)
         np.testing.assert_array_equal(tail, self.start[1:])
 
     def test_new_values_as_outputs(self) -> None:
@@ -194,8 +194,8 @@ class TestOwnBuffers(unittest.TestCase):
         call = function([x], [T.inc_subtensor(doubled[doubled], doubled), T.inc_subtensor(x[x], x)])
         expected = np.array([0, 1, 2])
         np.add.at(expected, [0, 1, 2], [0, 1, 2])
-        for found in call([0, 1, 2]):
-            np.testing.assert_array_equal(found, expected)
+        for item in call([0, 1, 2]):
+            np.testing.assert_array_equal(item, expected)
 
     def test_large_copies_with_threads(self) -> None:
         rng = np.random.default_rng(0)
@@ -287,8 +287,8 @@ class TestTruthValues(unittest.TestCase):
         for index in (slice(1, None), [1, 2]):
             part = mask[index]
             new = T.set_subtensor(part, T.cumprod(part[::-1], axis=0)[::-1])
-            found = function([m], new)(np.array([[0, 1], [1, 0], [1, 1]], "int8"))
-            self.assertEqual((found.dtype, found.tolist()), (bool, [[False, True], [True, False], [True, True]]))
+            result = function([m], new)(np.array([[0, 1], [1, 0], [1, 1]], "int8"))
+            self.assertEqual((result.dtype, result.tolist()), (bool, [[False, True], [True, False], [True, True]]))
             with self.assertRaisesRegex(TypeError, "another kind"):
                 T.inc_subtensor(part, T.lmatrix())
             with self.assertRaisesRegex(TypeError, "another kind"):

@@ -96,8 +96,8 @@ class TestBadInput(unittest.TestCase):
                 function([x], L.cholesky(x), mode=mode)(INDEFINITE)
             for lower in (True, False):
                 op = L.Cholesky(lower, on_error="nan")
-                found = function([x], op(x), mode=mode)(INDEFINITE)
-                self.assertTrue(np.isnan(found).all())
+                result = function([x], op(x), mode=mode)(INDEFINITE)
+                self.assertTrue(np.isnan(result).all())
                 both = function([stack], op(stack), mode=mode)(np.stack([INDEFINITE, np.eye(3)]))
                 self.assertTrue(np.isnan(both[0]).all())
                 np.testing.assert_array_equal(both[1], np.eye(3))
@@ -107,10 +107,10 @@ class TestBadInput(unittest.TestCase):
         values = np.stack([INDEFINITE, np.eye(3)])
         for lower in (True, False):
             slope = T.grad(L.Cholesky(lower, on_error="nan")(stack).sum(), stack)
-            found = function([stack], slope)(values)
-            self.assertTrue(np.isnan(found[0]).all())
-            wanted = T.grad(L.Cholesky(lower)(stack).sum(), stack)
-            np.testing.assert_allclose(found[1:], function([stack], wanted)(values[1:]))
+            result = function([stack], slope)(values)
+            self.assertTrue(np.isnan(result[0]).all())
+            expected = T.grad(L.Cholesky(lower)(stack).sum(), stack)
+            np.testing.assert_allclose(result[1:], function([stack], expected)(values[1:]))
 
     def test_tensors_that_are_not_square(self) -> None:
         a = T.dtensor4("a")
@@ -172,27 +172,27 @@ class TestForms(unittest.TestCase):
                 matrix = RNG.normal(size=(n, n))
                 factor = np.linalg.cholesky(matrix @ matrix.T + n * np.eye(n))
                 factor = factor if lower else factor.T
-                wanted = plain(factor, matrix)
+                expected = plain(factor, matrix)
                 for call in calls:
-                    np.testing.assert_allclose(call(matrix, factor, matrix), wanted, atol=1e-12)
+                    np.testing.assert_allclose(call(matrix, factor, matrix), expected, atol=1e-12)
 
     def test_layouts(self) -> None:
         x, b = T.dmatrix("x"), T.dmatrix("b")
         for op in (L.solve, L.solve_lower_triangular, L.solve_upper_triangular, L.solve_symmetric):
             call = function([x, b], op(x, b))
-            wanted = call(DEFINITE, SQUARE)
+            expected = call(DEFINITE, SQUARE)
             wide = np.zeros((4, 9))
             wide[:, 1::2] = DEFINITE
             for layout in (np.asfortranarray(DEFINITE), wide[:, 1::2], DEFINITE[::-1, ::-1].copy()[::-1, ::-1]):
                 for right in (np.asfortranarray(SQUARE), SQUARE[::-1].copy()[::-1]):
-                    np.testing.assert_allclose(call(layout, right), wanted)
+                    np.testing.assert_allclose(call(layout, right), expected)
 
     def test_overwriting_is_asked_of_the_graph(self) -> None:
         x, b = T.dmatrix("x"), T.dvector("b")
         op = L.Solve(overwrite_b=True)
         self.assertEqual(op.destroy_map, {0: [1]})
-        found = function([x, b], op(x, b + 1), accept_inplace=True)(SQUARE, np.zeros(4))
-        np.testing.assert_allclose(found, np.linalg.solve(SQUARE, np.ones(4)))
+        result = function([x, b], op(x, b + 1), accept_inplace=True)(SQUARE, np.zeros(4))
+        np.testing.assert_allclose(result, np.linalg.solve(SQUARE, np.ones(4)))
         with self.assertRaisesRegex(TypeError, "overwrites its input"):
             function([x, b], op(x, b + 1))
 
@@ -208,9 +208,9 @@ class TestForms(unittest.TestCase):
 
     def test_least_squares(self) -> None:
         a, b = RNG.normal(size=(5, 2)), RNG.normal(size=(5, 3))
-        found = [v.eval() for v in L.lstsq(T.constant(a), T.constant(b))]
-        wanted: tuple[Any, ...] = np.linalg.lstsq(a, b, rcond=-1)
-        for one, other in zip(found, wanted, strict=True):
+        results = [v.eval() for v in L.lstsq(T.constant(a), T.constant(b))]
+        expected: tuple[Any, ...] = np.linalg.lstsq(a, b, rcond=-1)
+        for one, other in zip(results, expected, strict=True):
             np.testing.assert_allclose(one, other)
 
     def test_functions_pickle(self) -> None:
@@ -254,9 +254,9 @@ class TestSecondDerivatives(unittest.TestCase):
         for shape in ((3, 3), (3, 5), (5, 3), (1, 4)):
             value = RNG.normal(size=shape)
             for full in (True, False):
-                found = function([x], list(L.svd(x, full_matrices=full)))(value)
+                result = function([x], list(L.svd(x, full_matrices=full)))(value)
                 k = min(shape)
-                for mine, other in zip(found, np.linalg.svd(value, full_matrices=full), strict=True):
+                for mine, other in zip(result, np.linalg.svd(value, full_matrices=full), strict=True):
                     part = (slice(k),) * mine.ndim
                     np.testing.assert_allclose(mine[part], other[part], atol=1e-10)
 
@@ -274,8 +274,8 @@ class TestMethods(unittest.TestCase):
         (forward,) = invert.R_op([x], [T.ones_like(x)])
         inverse = np.linalg.inv(SQUARE)
         ones = np.ones((4, 4))
-        for found in function([x], [by_rule, by_grad])(SQUARE):
-            np.testing.assert_allclose(found, -inverse.T @ ones @ inverse.T)
+        for item in function([x], [by_rule, by_grad])(SQUARE):
+            np.testing.assert_allclose(item, -inverse.T @ ones @ inverse.T)
         np.testing.assert_allclose(function([x], forward)(SQUARE), -inverse @ ones @ inverse)
         # Outputs of another application are not used: the op is applied to the inputs that are given.
         (of_others,) = invert.L_op([x.T], [y], [T.ones_like(y)])

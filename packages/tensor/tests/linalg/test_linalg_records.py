@@ -26,8 +26,8 @@ KRONECKER = ((WIDE, COLUMNS), (VECTOR, WIDE), (WIDE, VECTOR), (STACK, WIDE))
 def solve_stacks(a: Any, b: Any) -> Any:
     """Solve with NumPy; its first version takes a matrix beside a stack of matrices for a stack of vectors."""
     columns = b[:, None] if b.ndim == 1 else b
-    found = np.linalg.solve(a, columns.reshape((1,) * (a.ndim - columns.ndim) + columns.shape))
-    return found[..., 0] if b.ndim == 1 else found
+    result = np.linalg.solve(a, columns.reshape((1,) * (a.ndim - columns.ndim) + columns.shape))
+    return result[..., 0] if b.ndim == 1 else result
 
 
 def _unfolded(a: Any, b: Any) -> Any:

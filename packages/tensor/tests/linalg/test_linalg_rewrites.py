@@ -25,11 +25,11 @@ class RewriteCase(unittest.TestCase):
         self.x, self.y, self.b = T.dmatrix("x"), T.dmatrix("y"), T.dvector("b")
 
     def check(
-        self, inputs: Sequence[Any], output: Any, args: Sequence[Any], wanted: Any, ops: Sequence[type]
+        self, inputs: Sequence[Any], output: Any, args: Sequence[Any], expected: Any, ops: Sequence[type]
     ) -> list[Any]:
         """Compare values, and the classes of the ops of linear algebra that run."""
         call = function(inputs, output)
-        np.testing.assert_allclose(call(*args), wanted, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(call(*args), expected, rtol=1e-9, atol=1e-9)
         nodes = call.maker.fgraph.toposort()
         own = [node.op for node in nodes if type(node.op).__module__.startswith("theano_tensor.linalg")]
         self.assertEqual([type(op) for op in own], list(ops))
@@ -54,8 +54,8 @@ class TestEquations(RewriteCase):
         np.testing.assert_allclose(call(SQUARE, VECTOR)[1], np.linalg.solve(SQUARE, VECTOR))
 
     def test_pseudo_inverse_never_becomes_a_solution(self) -> None:
-        wanted = np.linalg.solve(SQUARE, VECTOR)
-        self.check([self.x, self.b], T.dot(L.pinv(self.x), self.b), [SQUARE, VECTOR], wanted, [L.MatrixPinv])
+        expected = np.linalg.solve(SQUARE, VECTOR)
+        self.check([self.x, self.b], T.dot(L.pinv(self.x), self.b), [SQUARE, VECTOR], expected, [L.MatrixPinv])
 
     def test_inverse_of_inverse(self) -> None:
         self.check([self.x], L.matrix_inverse(L.matrix_inverse(self.x)), [SQUARE], SQUARE, [])
@@ -78,9 +78,9 @@ class TestEquations(RewriteCase):
 
     def test_product_of_a_factor_with_its_transpose_is_solved_by_the_factor(self) -> None:
         factor = L.cholesky(self.x)
-        wanted = np.linalg.solve(DEFINITE, VECTOR)
+        expected = np.linalg.solve(DEFINITE, VECTOR)
         solved = L.solve(T.dot(factor, factor.T), self.b)
-        self.check([self.x, self.b], solved, [DEFINITE, VECTOR], wanted, [L.Cholesky, L.Solve, L.Solve])
+        self.check([self.x, self.b], solved, [DEFINITE, VECTOR], expected, [L.Cholesky, L.Solve, L.Solve])
 
 
 class TestDeterminants(RewriteCase):
@@ -99,16 +99,16 @@ class TestDeterminants(RewriteCase):
         self.check([self.x], gradient, [SQUARE], np.linalg.inv(SQUARE).T, [L.MatrixInverse])
 
     def test_determinant_of_a_factor(self) -> None:
-        wanted = np.linalg.det(FACTOR)
-        self.check([self.x], L.det(L.cholesky(self.x)), [DEFINITE], wanted, [L.Cholesky])
+        expected = np.linalg.det(FACTOR)
+        self.check([self.x], L.det(L.cholesky(self.x)), [DEFINITE], expected, [L.Cholesky])
 
     def test_a_factor_that_is_there_gives_the_determinant(self) -> None:
-        wanted = np.linalg.det(DEFINITE)
+        expected = np.linalg.det(DEFINITE)
         for lower in (True, False):
             determinant: Any = L.det(self.x)
-            for made in (determinant, T.log(determinant), T.log(abs(determinant))):
-                output = L.Cholesky(lower=lower)(self.x).sum() + made
-                value = wanted if made is determinant else np.log(wanted)
+            for result in (determinant, T.log(determinant), T.log(abs(determinant))):
+                output = L.Cholesky(lower=lower)(self.x).sum() + result
+                value = expected if result is determinant else np.log(expected)
                 self.check([self.x], output, [DEFINITE], FACTOR.sum() + value, [L.Cholesky])
 
     def test_a_factor_that_may_be_missing_does_not(self) -> None:
@@ -128,22 +128,22 @@ class TestDeterminants(RewriteCase):
 class TestHints(RewriteCase):
     def test_positive_definite_matrix_is_factored_once(self) -> None:
         x, b = self.x, self.b
-        known = L.psd(x)
-        both = T.dot(b, L.solve(known, b)) + T.log(L.det(known))
-        wanted = VECTOR @ np.linalg.solve(DEFINITE, VECTOR) + np.linalg.slogdet(DEFINITE)[1]
-        self.check([x, b], both, [DEFINITE, VECTOR], wanted, [L.Cholesky, L.Solve, L.Solve])
+        reference = L.psd(x)
+        both = T.dot(b, L.solve(reference, b)) + T.log(L.det(reference))
+        expected = VECTOR @ np.linalg.solve(DEFINITE, VECTOR) + np.linalg.slogdet(DEFINITE)[1]
+        self.check([x, b], both, [DEFINITE, VECTOR], expected, [L.Cholesky, L.Solve, L.Solve])
 
     def test_factor_is_made_where_it_is_used_only(self) -> None:
-        made = []
+        result = []
         make_node = L.Cholesky.make_node
 
         def counting(op: Any, x: Any) -> Any:
-            made.append(x)
+            result.append(x)
             return make_node(op, x)
 
         with mock.patch.object(L.Cholesky, "make_node", counting):
             function([self.x, self.b], L.solve(L.psd(self.x), self.b))
-        self.assertEqual(len(made), 1)
+        self.assertEqual(len(result), 1)
 
     def test_determinant(self) -> None:
         self.check([self.x], L.det(L.psd(self.x)), [DEFINITE], np.linalg.det(DEFINITE), [L.Cholesky])
@@ -160,20 +160,20 @@ class TestHints(RewriteCase):
         ):
             with self.subTest(diagonal=diagonal), np.errstate(invalid="ignore"):
                 matrix = np.diag(diagonal)
-                wanted = [*np.linalg.slogdet(matrix), np.linalg.det(matrix)]
-                np.testing.assert_array_equal([float(value) for value in call(matrix)], wanted)
+                expected = [*np.linalg.slogdet(matrix), np.linalg.det(matrix)]
+                np.testing.assert_array_equal([float(value) for value in call(matrix)], expected)
 
     def test_inverse_of_a_positive_definite_matrix_times_a_vector(self) -> None:
         product = T.dot(L.matrix_inverse(L.psd(self.x)), self.b)
-        wanted = np.linalg.solve(DEFINITE, VECTOR)
-        self.check([self.x, self.b], product, [DEFINITE, VECTOR], wanted, [L.Cholesky, L.Solve, L.Solve])
+        expected = np.linalg.solve(DEFINITE, VECTOR)
+        self.check([self.x, self.b], product, [DEFINITE, VECTOR], expected, [L.Cholesky, L.Solve, L.Solve])
 
     def test_symmetric_and_triangular_matrices(self) -> None:
         for hint, matrix in (("symmetric", DEFINITE), ("lower_triangular", FACTOR), ("upper_triangular", FACTOR.T)):
             with self.subTest(hint):
                 solved = L.solve(L.Hint(**{hint: True})(self.x), self.b)
-                wanted = np.linalg.solve(matrix, VECTOR)
-                (op,) = self.check([self.x, self.b], solved, [matrix, VECTOR], wanted, [L.Solve])
+                expected = np.linalg.solve(matrix, VECTOR)
+                (op,) = self.check([self.x, self.b], solved, [matrix, VECTOR], expected, [L.Solve])
                 self.assertEqual(op.A_structure, hint)
 
     def test_hints_leave_the_graph(self) -> None:

@@ -24,9 +24,9 @@ def count_of_threads() -> Callable[[], int]:
     """Return what tells how many threads the library of LAPACK uses; always 1 for libraries that do not tell."""
     library = ctypes.CDLL(cython_lapack.__file__)
     for prefix in ("scipy_openblas_", "openblas_"):
-        found: Callable[[], int] | None = getattr(library, f"{prefix}get_num_threads", None)
-        if found is not None:
-            return found
+        result: Callable[[], int] | None = getattr(library, f"{prefix}get_num_threads", None)
+        if result is not None:
+            return result
     return lambda: 1
 
 

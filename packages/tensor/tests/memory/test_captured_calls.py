@@ -20,8 +20,8 @@ rng = np.random.default_rng(7)
 
 def runs(compiled: Any) -> list[tuple[int, int]]:
     """Return the runs of instructions that a function replays."""
-    found: list[tuple[int, int]] = compiled.machine.captured()
-    return found
+    result: list[tuple[int, int]] = compiled.machine.captured()
+    return result
 
 
 class Case(unittest.TestCase):
@@ -33,8 +33,8 @@ class Case(unittest.TestCase):
     def compiled(self, inputs: Any, outputs: Any, **options: Any) -> Any:
         return function(inputs, outputs, mode=NATIVE, **options)
 
-    def assert_same(self, found: Any, wanted: Any) -> None:
-        for a, b in zip(found, wanted, strict=True):
+    def assert_same(self, result: Any, expected: Any) -> None:
+        for a, b in zip(result, expected, strict=True):
             self.assertEqual((np.asarray(a).dtype, np.shape(a)), (np.asarray(b).dtype, np.shape(b)))
             np.testing.assert_array_equal(a, b)
 
@@ -45,14 +45,14 @@ class Case(unittest.TestCase):
         held = []
         for call in arguments:
             before = [np.array(a) for a in call]
-            found = compiled(*call)
+            item = compiled(*call)
             with capture_after(None):
-                wanted = plain(*call)
-            self.assert_same(found, wanted)
+                expected = plain(*call)
+            self.assert_same(item, expected)
             self.assert_same(call, before)
-            held.append((found, wanted))
-        for found, wanted in held:
-            self.assert_same(found, wanted)
+            held.append((item, expected))
+        for item, expected in held:
+            self.assert_same(item, expected)
         return compiled
 
 
@@ -130,9 +130,9 @@ class Memory(Case):
         state, count = np.ones(4), 0
         for _ in range(6):
             a = rng.normal(size=4)
-            found = compiled(a)
-            np.testing.assert_allclose(found[0], state.sum() + count, rtol=1e-14)
-            np.testing.assert_allclose(found[1], state * a, rtol=1e-14)
+            result = compiled(a)
+            np.testing.assert_allclose(result[0], state.sum() + count, rtol=1e-14)
+            np.testing.assert_allclose(result[1], state * a, rtol=1e-14)
             state, count = state * 0.5 + a.sum(), count + 1
         np.testing.assert_allclose(w.get_value(), state, rtol=1e-14)
         self.assertEqual(n.get_value(), 6)
@@ -249,9 +249,9 @@ class Runs(Case):
                 compiled(np.zeros(3))
             self.assertEqual(runs(compiled), [])
         with capture_after(2):
-            for wanted in (0, 0, 1):
+            for expected in (0, 0, 1):
                 compiled(np.zeros(3))
-                self.assertEqual(len(runs(compiled)), wanted)
+                self.assertEqual(len(runs(compiled)), expected)
 
     def test_a_negative_number_of_calls_is_refused(self) -> None:
         with self.assertRaisesRegex(ValueError, "from 0 on, or None, was expected, not -1"), capture_after(-1):
@@ -265,10 +265,10 @@ class Threads(Case):
         compiled = self.compiled([x], [tt.inc_subtensor(y[:2], 1.0) * x.sum()])
         twin = compiled.machine.again()
         for value in rng.normal(size=(4, 5)):
-            wanted = compiled(value)
-            ((found,), error) = twin.run_batch([(value,)])
+            expected = compiled(value)
+            ((result,), error) = twin.run_batch([(value,)])
             self.assertIsNone(error)
-            self.assert_same(found, wanted)
+            self.assert_same(result, expected)
         self.assertEqual(twin.captured(), runs(compiled))
         self.assertEqual(runs(compiled), [(0, len(compiled.machine.program.instructions))])
 
@@ -296,12 +296,12 @@ class Threads(Case):
         compiled = self.compiled([x], [h])
         values = rng.normal(size=(4, 4000))
         with capture_after(None):
-            wanted = [compiled(v)[0] for v in values]
+            expected = [compiled(v)[0] for v in values]
 
         def call(k: int) -> Callable[[], None]:
             def body() -> None:
                 for _ in range(60):
-                    np.testing.assert_array_equal(compiled(values[k])[0], wanted[k])
+                    np.testing.assert_array_equal(compiled(values[k])[0], expected[k])
 
             return body
 

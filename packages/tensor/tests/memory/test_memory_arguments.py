@@ -42,26 +42,26 @@ class TestViewsOfArguments(unittest.TestCase):
     def each(self) -> Any:
         vector, matrix = np.arange(6.0) / 7, np.arange(9.0).reshape(3, 3) / 5
         for cases, kind, value in ((VECTORS, T.dvector, vector), (MATRICES, T.dmatrix, matrix)):
-            for name, (build, wanted) in cases.items():
+            for name, (build, expected) in cases.items():
                 x = kind("x")
-                yield name, x, build(x), value.copy(), wanted(value)
+                yield name, x, build(x), value.copy(), expected(value)
 
     def test_results(self) -> None:
-        for name, x, expression, value, wanted in self.each():
+        for name, x, expression, value, expected in self.each():
             for borrow in (False, True):
                 with self.subTest(name=name, borrow=borrow):
                     f: Any = function([In(x, mutable=True)], Out(expression, borrow=borrow))
-                    np.testing.assert_allclose(f(value.copy()), wanted, rtol=1e-12)
+                    np.testing.assert_allclose(f(value.copy()), expected, rtol=1e-12)
 
     def test_new_values_of_shared_variables(self) -> None:
-        for name, x, expression, value, wanted in self.each():
+        for name, x, expression, value, expected in self.each():
             with self.subTest(name=name):
                 state = shared(np.zeros_like(value))
                 f: Any = function([In(x, mutable=True)], [], updates=[(state, expression)])
-                given = value.copy()
-                f(given)
-                given[...] = 77
-                np.testing.assert_allclose(state.get_value(), wanted, rtol=1e-12)
+                operand = value.copy()
+                f(operand)
+                operand[...] = 77
+                np.testing.assert_allclose(state.get_value(), expected, rtol=1e-12)
 
     def test_views_in_other_objects(self) -> None:
         """A view that lies in a Python object, and in no register, keeps its base, too."""
@@ -91,21 +91,21 @@ class TestAliases(unittest.TestCase):
 
     def test_the_same_array_twice(self) -> None:
         a = np.arange(5.0)
-        found = self.f(a, a)
-        np.testing.assert_allclose(found[0], np.exp(np.arange(5.0)))
-        np.testing.assert_allclose(found[1], np.arange(5.0) * 2)
+        result = self.f(a, a)
+        np.testing.assert_allclose(result[0], np.exp(np.arange(5.0)))
+        np.testing.assert_allclose(result[1], np.arange(5.0) * 2)
         a = np.arange(5.0)
-        found = self.both(a, a)
-        np.testing.assert_allclose(found[0], np.exp(np.arange(5.0)) * 3)
-        np.testing.assert_allclose(found[1], np.tanh(np.arange(5.0)) * 2)
+        result = self.both(a, a)
+        np.testing.assert_allclose(result[0], np.exp(np.arange(5.0)) * 3)
+        np.testing.assert_allclose(result[1], np.tanh(np.arange(5.0)) * 2)
 
     def test_overlapping_views(self) -> None:
         for first, second in ((slice(1, None), slice(None, -1)), (slice(None, None, -1), slice(None))):
             a = np.arange(5.0)
             x, y = a[first].copy(), a[second].copy()
-            found = self.f(a[first], a[second])
-            np.testing.assert_allclose(found[0], np.exp(x))
-            np.testing.assert_allclose(found[1], y * 2)
+            result = self.f(a[first], a[second])
+            np.testing.assert_allclose(result[0], np.exp(x))
+            np.testing.assert_allclose(result[1], y * 2)
 
     def test_an_array_of_a_shared_variable(self) -> None:
         x = T.dvector("x")
@@ -131,16 +131,16 @@ class TestResults(unittest.TestCase):
         for borrow in (False, True):
             f: Any = function([In(x, mutable=True)], Out(T.exp(x), borrow=borrow))
             a = np.zeros(4)
-            found = f(a)
-            self.assertIs(found, a)
+            result = f(a)
+            self.assertIs(result, a)
             np.testing.assert_array_equal(a, np.ones(4))
 
     def test_views_of_a_borrowed_result_keep_it(self) -> None:
         x = T.dvector("x")
         f: Any = function([In(x, mutable=True)], Out(T.exp(x)[::-1], borrow=True))
-        found = f(np.arange(4.0))
+        result = f(np.arange(4.0))
         f(np.zeros(4))
-        np.testing.assert_allclose(found, np.exp(np.arange(4.0))[::-1])
+        np.testing.assert_allclose(result, np.exp(np.arange(4.0))[::-1])
 
     def test_new_values_are_not_the_memory_of_the_caller(self) -> None:
         x = T.dmatrix("x")
@@ -158,9 +158,9 @@ class TestResults(unittest.TestCase):
         f: Any = function([In(x, mutable=True)], Out(T.exp(x) + x[::-1], borrow=True))
         fixed = np.arange(4.0)
         fixed.flags.writeable = False
-        for given in (fixed, np.arange(8.0)[::2], np.arange(4.0)[::-1], np.zeros(0), np.broadcast_to(2.0, 4)):
-            before = given.copy()
-            np.testing.assert_allclose(f(given), np.exp(before) + before[::-1])
+        for operands in (fixed, np.arange(8.0)[::2], np.arange(4.0)[::-1], np.zeros(0), np.broadcast_to(2.0, 4)):
+            before = operands.copy()
+            np.testing.assert_allclose(f(operands), np.exp(before) + before[::-1])
         swapped = np.arange(4.0).astype(">f8")
         np.testing.assert_allclose(f(swapped), np.exp(np.arange(4.0)) + np.arange(4.0)[::-1])
         np.testing.assert_array_equal(fixed, np.arange(4.0))

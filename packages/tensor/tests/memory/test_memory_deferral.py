@@ -29,12 +29,12 @@ VECTORS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 class TestOperandsThatAreOverwritten(unittest.TestCase):
-    def check(self, w: Any, h: Any, given: Any, build: Callable[[Any, Any], Any]) -> None:
+    def check(self, w: Any, h: Any, argument: Any, build: Callable[[Any, Any], Any]) -> None:
         before = w.get_value()
-        expected: Any = function([h], build(T.as_tensor_variable(before), h + 1), mode="FAST_COMPILE")(given)
+        expected: Any = function([h], build(T.as_tensor_variable(before), h + 1), mode="FAST_COMPILE")(argument)
         operand = h + 1
         f: Any = function([h], spoil(operand), updates=[(w, build(w, operand))], accept_inplace=True)
-        np.testing.assert_array_equal(f(given), np.full_like(given, -99))
+        np.testing.assert_array_equal(f(argument), np.full_like(argument, -99))
         np.testing.assert_allclose(w.get_value(), expected)
 
     def test_vectors(self) -> None:
@@ -77,14 +77,14 @@ class TestEqualResults(unittest.TestCase):
     """Results of one fused op that are equal are arrays of their own, and are worked out before one is overwritten."""
 
     def test_one_is_overwritten(self) -> None:
-        given = np.array([[1.0, -0.5]])
+        operand = np.array([[1.0, -0.5]])
         for linker in ("py", "vm", "cvm"):
             for build, numpy_build in ((T.floor, np.floor), (T.exp, np.exp), (T.neg, np.negative)):
                 x = T.dmatrix("x")
                 f: Any = function([x], [build(x), spoil(build(x))], mode=Mode(linker, "fast_run"), accept_inplace=True)
                 with self.subTest(linker=linker):
-                    kept, spoiled = f(given)
-                    np.testing.assert_allclose(kept, numpy_build(given))
+                    kept, spoiled = f(operand)
+                    np.testing.assert_allclose(kept, numpy_build(operand))
                     np.testing.assert_array_equal(spoiled, [[-99.0, -99.0]])
 
     def test_an_operand_that_is_a_result(self) -> None:

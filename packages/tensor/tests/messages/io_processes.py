@@ -52,8 +52,8 @@ def start(mpiexec: str, count: int, *command: str) -> subprocess.CompletedProces
 
 def rank() -> int:
     """Return the number of this process."""
-    found: int = importlib.import_module("mpi4py.MPI").COMM_WORLD.Get_rank()
-    return found
+    result: int = importlib.import_module("mpi4py.MPI").COMM_WORLD.Get_rank()
+    return result
 
 
 def exchange() -> Any:
@@ -73,8 +73,8 @@ def wait_in_between() -> Any:
         x = tt.fmatrix("x")
         answer = io.recv((2, 3), "float32", 1, tag=2)
         f = function([x], [io.send(x, 1, tag=1), answer * 10])
-        found: list[list[float]] = f(np.arange(6, dtype="float32").reshape(2, 3).T.copy().T)[1].tolist()
-        return found
+        result: list[list[float]] = f(np.arange(6, dtype="float32").reshape(2, 3).T.copy().T)[1].tolist()
+        return result
     question = io.recv((2, 3), "float32", 0, tag=1)
     function([], io.send(question + 1, 0, tag=2))()
     return None
@@ -91,7 +91,7 @@ def two_with_one_tag() -> Any:
 
 def kinds() -> Any:
     """Arrays of many dtypes, without dimensions and without elements."""
-    found = []
+    results = []
     for dtype in ("bool", "int8", "uint64", "float16", "float64", "complex64"):
         for shape in ((), (0, 2), (3,)):
             if rank() == 0:
@@ -99,21 +99,21 @@ def kinds() -> Any:
                 function([x], io.send(x, 1, tag=5))(np.ones(shape, dtype))
             else:
                 value = function([], io.recv(shape, dtype, 0, tag=5))()
-                found.append([str(value.dtype), list(value.shape), bool((value == 1).all())])
-    return found
+                results.append([str(value.dtype), list(value.shape), bool((value == 1).all())])
+    return results
 
 
 def wrong_sizes() -> Any:
     """What comes is not what was expected."""
-    found = []
+    results = []
     for count in (2, 5):
         x = tt.dvector("x")
         if rank() == 0:
             function([x], io.send(x, 1, tag=6))(np.ones(count))
         else:
-            found.append(error_of(function([], io.recv((3,), "float64", 0, tag=6))))
+            results.append(error_of(function([], io.recv((3,), "float64", 0, tag=6))))
     x = tt.dvector("x")
-    return [*found, error_of(lambda: function([x], io.send(x, 2, tag=1))(np.ones(1)))]
+    return [*results, error_of(lambda: function([x], io.send(x, 2, tag=1))(np.ones(1)))]
 
 
 def error_of(call: Callable[[], object]) -> str:
@@ -142,8 +142,8 @@ def sums() -> Any:
     outputs += [io.allreduce(x, name, tag=20 + i) for i, name in enumerate(("prod", "max", "min"))]
     if rank():
         outputs.reverse()  # the order of outputs does not matter, tags do
-    found = [v.tolist() for v in function([x], outputs)(np.array([1.0, 3.0]) + rank())]
-    return found[::-1] if rank() else found
+    results = [v.tolist() for v in function([x], outputs)(np.array([1.0, 3.0]) + rank())]
+    return results[::-1] if rank() else results
 
 
 PROGRAMS: dict[str, Callable[[], Any]] = {

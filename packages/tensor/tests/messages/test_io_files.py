@@ -37,9 +37,9 @@ class TestValues(FileCase):
         path = Variable(Generic())
         f = function([path], io.load(path, "int64", (False,)) * 2)
         for n in (5, 3):
-            found = f(self.save(np.arange(n)))
-            np.testing.assert_array_equal(found, 2 * np.arange(n))
-            self.assertEqual(str(found.dtype), "int64")
+            result = f(self.save(np.arange(n)))
+            np.testing.assert_array_equal(result, 2 * np.arange(n))
+            self.assertEqual(str(result.dtype), "int64")
 
     def test_a_fixed_path_is_read_at_each_call(self) -> None:
         x = io.load(self.folder / "stored-array.npy", "float32", (False, True))
@@ -60,9 +60,9 @@ class TestValues(FileCase):
     def test_mapped_files_do_not_change(self) -> None:
         path = self.save(np.arange(6.0).reshape(2, 3))
         x = io.load(path, "float64", (False, False), mmap_mode="c")
-        found = function([], [tt.set_subtensor(x[0], 7.0), x[1]])()
-        np.testing.assert_array_equal(found[0], [[7, 7, 7], [3, 4, 5]])
-        np.testing.assert_array_equal(found[1], [3, 4, 5])
+        result = function([], [tt.set_subtensor(x[0], 7.0), x[1]])()
+        np.testing.assert_array_equal(result[0], [[7, 7, 7], [3, 4, 5]])
+        np.testing.assert_array_equal(result[1], [3, 4, 5])
         np.testing.assert_array_equal(np.load(path), np.arange(6.0).reshape(2, 3))
 
     def test_what_is_read_may_be_kept_and_changed(self) -> None:

@@ -96,26 +96,26 @@ class TestOrder(unittest.TestCase):
         x = tt.dmatrix("x")
         outputs = [io.recv((2,), "float64", 1, 1), tt.dot(x, x), io.send(tt.exp(x), 1, 2)]
         for mode in ("FAST_RUN", "FAST_COMPILE", Mode("py", "fast_run")):
-            for given in (outputs, outputs[::-1]):
-                found = names(function([x], given, mode=mode))
+            for operands in (outputs, outputs[::-1]):
+                result = names(function([x], operands, mode=mode))
                 with self.subTest(mode=str(mode)):
-                    self.assertEqual(found[0], "MPIRecv1")
-                    self.assertEqual(found[2], "MPISend2")
-                    self.assertEqual(found[4:], ["MPIRecvWait1", "MPISendWait2"])
+                    self.assertEqual(result[0], "MPIRecv1")
+                    self.assertEqual(result[2], "MPISend2")
+                    self.assertEqual(result[4:], ["MPIRecvWait1", "MPISendWait2"])
 
     def test_lower_tags_first(self) -> None:
         x = tt.dvector("x")
         tags = [5, 2, 9, 0]
-        found = names(function([x], [io.allreduce(x, tag=tag) for tag in tags]))
-        self.assertEqual(found, [f"MPIAllReduce{tag}" for tag in sorted(tags)])
-        found = names(function([x], [io.send(x, 1, tag) for tag in tags]))
+        result = names(function([x], [io.allreduce(x, tag=tag) for tag in tags]))
+        self.assertEqual(result, [f"MPIAllReduce{tag}" for tag in sorted(tags)])
+        result = names(function([x], [io.send(x, 1, tag) for tag in tags]))
         steps = [f"MPISend{tag}" for tag in sorted(tags)] + [f"MPISendWait{tag}" for tag in sorted(tags)]
-        self.assertEqual(found, steps)
+        self.assertEqual(result, steps)
 
     def test_data_come_before_tags(self) -> None:
         x = tt.dvector("x")
-        found = names(function([x], io.allreduce(io.allreduce(x, tag=7), tag=3)))
-        self.assertEqual(found, ["MPIAllReduce7", "MPIAllReduce3"])
+        result = names(function([x], io.allreduce(io.allreduce(x, tag=7), tag=3)))
+        self.assertEqual(result, ["MPIAllReduce7", "MPIAllReduce3"])
 
     def test_what_is_left_out_is_not_asked_for(self) -> None:
         c, x = tt.iscalar("c"), tt.dvector("x")

@@ -49,7 +49,7 @@ class TestTwoProcesses(unittest.TestCase):
         cls.results = run_all(2)
 
     def test_all_programs_ran_in_both(self) -> None:
-        self.assertEqual([set(found) for found in self.results], [set(PROGRAMS)] * 2)
+        self.assertEqual([set(item) for item in self.results], [set(PROGRAMS)] * 2)
 
     def test_both_send_before_they_wait(self) -> None:
         self.assertEqual(self.results[0]["exchange"], [True, [5.0], BIG * 1.0])
@@ -62,11 +62,11 @@ class TestTwoProcesses(unittest.TestCase):
         self.assertEqual(self.results[1]["two_with_one_tag"], [[1, 2], [2, 3]])
 
     def test_dtypes_and_shapes(self) -> None:
-        found = self.results[1]["kinds"]
-        self.assertEqual(len(found), 18)
-        self.assertTrue(all(right for _, _, right in found), found)
-        self.assertIn(["float16", [3], True], found)
-        self.assertIn(["complex64", [0, 2], True], found)
+        result = self.results[1]["kinds"]
+        self.assertEqual(len(result), 18)
+        self.assertTrue(all(right for _, _, right in result), result)
+        self.assertIn(["float16", [3], True], result)
+        self.assertIn(["complex64", [0, 2], True], result)
 
     def test_errors(self) -> None:
         short, long, nobody = self.results[1]["wrong_sizes"]
@@ -75,7 +75,7 @@ class TestTwoProcesses(unittest.TestCase):
         self.assertRegex(nobody, "ValueError: .*there is no process 2 among 2")
 
     def test_messages_in_branches(self) -> None:
-        self.assertEqual([found["in_a_branch"] for found in self.results], [[[1.0], [3.0]], [[2.0], [3.0]]])
+        self.assertEqual([item["in_a_branch"] for item in self.results], [[[1.0], [3.0]], [[2.0], [3.0]]])
 
     def test_sums_and_their_derivatives(self) -> None:
         x = [np.array([1.0, 3.0]), np.array([2.0, 4.0])]

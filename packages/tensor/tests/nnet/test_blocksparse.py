@@ -86,10 +86,10 @@ del _class
 class TestBlocks(unittest.TestCase):
     def test_in_place(self) -> None:
         o, m = tt.dtensor3("o"), tt.dtensor4("m")
-        given, matrices = TARGET.copy(), W.copy()
+        operands, matrices = TARGET.copy(), W.copy()
         f = function([In(o, mutable=True)], SparseBlockGemv(inplace=True)(o, W, H, FIRST, SECOND), accept_inplace=True)
-        assert_allclose(f(given), gemv(TARGET, W, H))
-        assert_allclose(given, gemv(TARGET, W, H))
+        assert_allclose(f(operands), gemv(TARGET, W, H))
+        assert_allclose(operands, gemv(TARGET, W, H))
         f = function([In(m, mutable=True)], SparseBlockOuter(inplace=True)(m, H, Y, FIRST, SECOND), accept_inplace=True)
         assert_allclose(f(matrices), outer(W, H, Y))
         assert_allclose(matrices, outer(W, H, Y))
@@ -103,9 +103,9 @@ class TestBlocks(unittest.TestCase):
         for _ in range(2):
             assert_allclose(step(H, BIAS)[0], (gemv(BIAS[SECOND], W, H) ** 2).sum())
         kept = function([o], SparseBlockGemv()(o, W, H, FIRST, SECOND))
-        given = TARGET.copy()
-        kept(given)
-        assert_allclose(given, TARGET)
+        operand = TARGET.copy()
+        kept(operand)
+        assert_allclose(operand, TARGET)
 
     def test_run_time(self) -> None:
         h, first = tt.dtensor3("h"), tt.lmatrix("first")

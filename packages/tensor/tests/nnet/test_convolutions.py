@@ -37,15 +37,15 @@ class TestMadeOfConvolutions(unittest.TestCase):
                 top = RNG.randn(*y.shape)
                 arguments = {**keywords, "input_dilation": keywords.get("subsample", (1, 1))}
                 arguments.pop("subsample", None)
-                found = C.conv2d_transpose(top, w, images, **arguments).eval()
-                assert_allclose((found * x).sum(), (y * top).sum())
+                result = C.conv2d_transpose(top, w, images, **arguments).eval()
+                assert_allclose((result * x).sum(), (y * top).sum())
 
     def test_separable(self) -> None:
         depthwise, pointwise = RNG.randn(6, 1, 2, 3), RNG.randn(5, 6, 1, 1)
         arguments: dict[str, Any] = {"border_mode": 1, "subsample": (2, 1), "filter_dilation": (1, 2)}
         between = convolved(X, depthwise, num_groups=3, **arguments)
-        found = C.separable_conv2d(X, depthwise, pointwise, 3, X.shape, **arguments).eval()
-        assert_allclose(found, np.einsum("fc,nchw->nfhw", pointwise[:, :, 0, 0], between))
+        result = C.separable_conv2d(X, depthwise, pointwise, 3, X.shape, **arguments).eval()
+        assert_allclose(result, np.einsum("fc,nchw->nfhw", pointwise[:, :, 0, 0], between))
         volumes = C.separable_conv3d(X[:, :, None], depthwise[:, :, None], pointwise[:, :, None], 3)
         plain = C.separable_conv2d(X, depthwise, pointwise, 3)
         assert_allclose(volumes.eval()[:, :, 0], plain.eval())
@@ -53,32 +53,34 @@ class TestMadeOfConvolutions(unittest.TestCase):
     def test_causal(self) -> None:
         x, w = RNG.randn(2, 4, 9), RNG.randn(6, 2, 3)
         for flip, step, spread in ((True, 1, 1), (False, 2, 1), (True, 1, 3)):
-            found = C.causal_conv1d(x, w, w.shape, x.shape, step, flip, spread, num_groups=2).eval()
+            result = C.causal_conv1d(x, w, w.shape, x.shape, step, flip, spread, num_groups=2).eval()
             padded = np.pad(x, [(0, 0), (0, 0), (2 * spread, 0)])
-            wanted = convolved(padded, w, subsample=(step,), filter_flip=flip, filter_dilation=(spread,), num_groups=2)
-            assert_allclose(found, wanted)
+            expected = convolved(
+                padded, w, subsample=(step,), filter_flip=flip, filter_dilation=(spread,), num_groups=2
+            )
+            assert_allclose(result, expected)
         changed = x.copy()
         changed[:, :, 5:] = 0
         first, second = (C.causal_conv1d(v, w, w.shape, num_groups=2).eval() for v in (x, changed))
         assert_allclose(first[:, :, :5], second[:, :, :5])
         own = RNG.randn(3, 9, 4, 2)
-        found = C.causal_conv1d(x, own, (3, 9, 4, 2), unshared=True).eval()
-        assert_allclose(found, convolved(np.pad(x, [(0, 0), (0, 0), (1, 0)]), own, unshared=True))
+        result = C.causal_conv1d(x, own, (3, 9, 4, 2), unshared=True).eval()
+        assert_allclose(result, convolved(np.pad(x, [(0, 0), (0, 0), (1, 0)]), own, unshared=True))
 
     def test_movies(self) -> None:
         movies, w = RNG.randn(2, 4, 3, 5, 5), RNG.randn(6, 2, 3, 3, 2)
         for mode in ("valid", "full", "half"):
-            wanted = convolved(movies.swapaxes(1, 2), w.swapaxes(1, 2), border_mode=mode).swapaxes(1, 2)
-            assert_allclose(C.conv3d2d(movies, w, movies.shape, w.shape, mode).eval(), wanted)
+            expected = convolved(movies.swapaxes(1, 2), w.swapaxes(1, 2), border_mode=mode).swapaxes(1, 2)
+            assert_allclose(C.conv3d2d(movies, w, movies.shape, w.shape, mode).eval(), expected)
 
     def test_former_interface(self) -> None:
         for mode in ("valid", "full"):
-            found = C.former_conv2d(X, W, X.shape, (4, 3, None, 2), mode, (2, 1), unroll_kern=2, openmp=False)
-            assert_allclose(found.eval(), convolved(X, W, mode, (2, 1)))
+            result = C.former_conv2d(X, W, X.shape, (4, 3, None, 2), mode, (2, 1), unroll_kern=2, openmp=False)
+            assert_allclose(result.eval(), convolved(X, W, mode, (2, 1)))
         x = tt.dtensor4("x")
         gradient = run([x], tt.grad((C.former_conv2d(x, W) ** 2).sum(), x), X)
-        wanted = C.conv2d_grad_wrt_inputs(2 * convolved(X, W), W, X.shape).eval()
-        assert_allclose(gradient, wanted)
+        expected = C.conv2d_grad_wrt_inputs(2 * convolved(X, W), W, X.shape).eval()
+        assert_allclose(gradient, expected)
 
     def test_methods_on_arrays(self) -> None:
         op = C.AbstractConv2d()
@@ -108,20 +110,20 @@ class TestGradientsByShape(unittest.TestCase):
         by_x = C.conv2d_grad_wrt_inputs(y, W, X.shape).eval()
         shape: tuple[Any, ...]
         for shape in ((2, 3, rows, 5), (rows, 5), (None, None, rows, None)):
-            found = run([top, rows], C.conv2d_grad_wrt_inputs(top, W, shape), y, 6)
-            assert_allclose(found, by_x)
+            result = run([top, rows], C.conv2d_grad_wrt_inputs(top, W, shape), y, 6)
+            assert_allclose(result, by_x)
         assert_allclose(run([top], C.conv2d_grad_wrt_inputs(top, W, None), y), by_x)
         by_w = C.conv2d_grad_wrt_weights(X, y, W.shape).eval()
         for shape in ((4, 3, rows, 2), (rows, None), (None, None, rows, None)):
-            found = run([x, top, rows], C.conv2d_grad_wrt_weights(x, top, shape), X, y, 3)
-            assert_allclose(found, by_w)
+            result = run([x, top, rows], C.conv2d_grad_wrt_weights(x, top, shape), X, y, 3)
+            assert_allclose(result, by_w)
         assert_allclose(run([x, top], C.conv2d_grad_wrt_weights(x, top, None), X, y), by_w)
 
     def test_steps_need_lengths(self) -> None:
         top = RNG.randn(1, 1, 3, 3)
         for rows in (7, 8):
-            found = C.conv2d_grad_wrt_inputs(top, RNG.randn(1, 1, 3, 3), (rows, 7), subsample=(2, 2)).eval()
-            self.assertEqual(found.shape, (1, 1, rows, 7))
+            result = C.conv2d_grad_wrt_inputs(top, RNG.randn(1, 1, 3, 3), (rows, 7), subsample=(2, 2)).eval()
+            self.assertEqual(result.shape, (1, 1, rows, 7))
         with self.assertRaisesRegex(ValueError, "input_shape = None leaves several shapes possible"):
             C.conv2d_grad_wrt_inputs(top, top, None, border_mode=1, subsample=(2, 2))
         with self.assertRaisesRegex(ValueError, "filter_shape = None leaves several"):
@@ -137,9 +139,9 @@ class TestGradientsByShape(unittest.TestCase):
             ({"border_mode": (0, 1), "subsample": (4, 1)}, (2, 3, 11, 2)),
         )
         for arguments, shape in cases:
-            found = C.conv2d_grad_wrt_inputs(top, w, filter_shape=w.shape, **arguments).eval()
-            self.assertEqual(found.shape, shape)
-            assert_allclose(found, C.conv2d_grad_wrt_inputs(top, w, shape, **arguments).eval())
+            result = C.conv2d_grad_wrt_inputs(top, w, filter_shape=w.shape, **arguments).eval()
+            self.assertEqual(result.shape, shape)
+            assert_allclose(result, C.conv2d_grad_wrt_inputs(top, w, shape, **arguments).eval())
         volumes = C.conv3d_grad_wrt_inputs(top[:, :, None], w[:, :, None], subsample=(2, 2, 2)).eval()
         assert_allclose(volumes[:, :, 0], C.conv2d_grad_wrt_inputs(top, w, subsample=(2, 2)).eval())
 
@@ -157,17 +159,17 @@ class TestGradientsByShape(unittest.TestCase):
 
     def test_borders_of_movies_axis_by_axis(self) -> None:
         movies, w = RNG.randn(2, 5, 3, 6, 6), RNG.randn(4, 2, 3, 3, 3)
-        whole = C.conv3d2d(movies, w, border_mode="full").eval()
-        assert_allclose(C.conv3d2d(movies, w, border_mode=("full",) * 3).eval(), whole)
-        found = C.conv3d2d(movies, w, border_mode=("full", "valid", "valid")).eval()
-        assert_allclose(found, whole[:, :, :, 2:-2, 2:-2])
+        full = C.conv3d2d(movies, w, border_mode="full").eval()
+        assert_allclose(C.conv3d2d(movies, w, border_mode=("full",) * 3).eval(), full)
+        result = C.conv3d2d(movies, w, border_mode=("full", "valid", "valid")).eval()
+        assert_allclose(result, full[:, :, :, 2:-2, 2:-2])
         # Filters of unknown lengths: as many zeros as they say when the function is called.
         x, kernel = (tt.TensorType("float64", (False,) * 5)() for _ in range(2))
         half = C.conv3d2d(movies, w, border_mode="half").eval()
         for modes, numbers in (
-            (("full", "valid", "valid"), whole[:, :, :, 2:-2, 2:-2]),
-            (("valid", "full", "full"), whole[:, 1:-1]),
-            (("full", "half", "half"), whole[:, :, :, 1:-1, 1:-1]),
+            (("full", "valid", "valid"), full[:, :, :, 2:-2, 2:-2]),
+            (("valid", "full", "full"), full[:, 1:-1]),
+            (("full", "half", "half"), full[:, :, :, 1:-1, 1:-1]),
             (("half", "valid", "valid"), half[:, :, :, 1:-1, 1:-1]),
         ):
             f = function([x, kernel], C.conv3d2d(x, kernel, movies.shape, border_mode=modes))
@@ -198,25 +200,25 @@ class TestUpsampling(unittest.TestCase):
     def test_whole_ratios(self) -> None:
         ratio = tt.lscalar("ratio")
         for r in (1, 2, 3, 4):
-            wanted = self._along(self._along(X, 2, r, 1), 3, r, 1)
+            expected = self._along(self._along(X, 2, r, 1), 3, r, 1)
             for use_1D in (True, False):
-                found = C.bilinear_upsampling(X, r, batch_size=2, num_input_channels=3, use_1D_kernel=use_1D)
-                assert_allclose(found.eval(), wanted)
-            assert_allclose(run([ratio], C.bilinear_upsampling(X, ratio), r), wanted)
+                result = C.bilinear_upsampling(X, r, batch_size=2, num_input_channels=3, use_1D_kernel=use_1D)
+                assert_allclose(result.eval(), expected)
+            assert_allclose(run([ratio], C.bilinear_upsampling(X, ratio), r), expected)
 
     def test_fractions(self) -> None:
         for fraction, (rows, columns) in (((3, 2), ((3, 2), (3, 2))), (((2, 1), (1, 2)), ((2, 1), (1, 2)))):
-            wanted = self._along(self._along(X, 2, *rows), 3, *columns)
-            assert_allclose(C.frac_bilinear_upsampling(X, fraction).eval(), wanted)
-            assert_allclose(C.bilinear_upsampling(X, frac_ratio=fraction).eval(), wanted)
+            expected = self._along(self._along(X, 2, *rows), 3, *columns)
+            assert_allclose(C.frac_bilinear_upsampling(X, fraction).eval(), expected)
+            assert_allclose(C.bilinear_upsampling(X, frac_ratio=fraction).eval(), expected)
 
     def test_as_a_transposed_convolution(self) -> None:
         for r in (2, 3):
             kernel = C.bilinear_kernel_2D(r)[None, None]
             image = np.pad(X[:, :1], [(0, 0), (0, 0), (1, 1), (1, 1)], "edge")
             border = 2 * r - (r - 1) // 2 - 1
-            found = C.conv2d_transpose(image, kernel, (2, 1, 6 * r, 5 * r), border_mode=border, input_dilation=(r, r))
-            assert_allclose(found.eval(), C.bilinear_upsampling(X[:, :1], r).eval())
+            result = C.conv2d_transpose(image, kernel, (2, 1, 6 * r, 5 * r), border_mode=border, input_dilation=(r, r))
+            assert_allclose(result.eval(), C.bilinear_upsampling(X[:, :1], r).eval())
 
     def test_gradient(self) -> None:
         verify_grad(lambda x: C.bilinear_upsampling(x, 3), [X[:1, :1, :3, :2]], rng=RNG)
@@ -243,8 +245,8 @@ class TestLengths(unittest.TestCase):
                 top = convolved(np.zeros(images), np.zeros(filters), **keywords).shape
                 self.assertEqual(C.get_conv_output_shape(images, filters, mode, step, spread), top)
                 symbolic = [tt.lscalar() for _ in images]
-                found = C.get_conv_output_shape(symbolic, filters, mode, step, spread)
-                lengths = run(symbolic, [tt.stack([*found, symbolic[1]])], *images)[0]
+                result = C.get_conv_output_shape(symbolic, filters, mode, step, spread)
+                lengths = run(symbolic, [tt.stack([*result, symbolic[1]])], *images)[0]
                 self.assertEqual(tuple(lengths), (*top, images[1]))
                 self.assertTrue(C.check_conv_gradinputs_shape(images, filters, top, mode, step, spread))
                 wrong = (*top[:-1], top[-1] + 1)

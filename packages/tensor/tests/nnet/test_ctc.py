@@ -29,17 +29,17 @@ LENGTHS = np.array([4, 4, 3, 4, 2])
 def loss(scores: Any, labels: Any, length: int) -> Any:
     """Minus the logarithm of the probability of all sequences of symbols that mean the labels."""
     shares = special.softmax(scores[:length], axis=1)
-    wanted, total = [k for k in labels if k >= 0], 0.0
+    expected, total = [k for k in labels if k >= 0], 0.0
     for symbols in itertools.product(range(scores.shape[1]), repeat=length):
-        if [k for k, _ in itertools.groupby(symbols) if k] == wanted:
+        if [k for k, _ in itertools.groupby(symbols) if k] == expected:
             total += np.prod([shares[t, k] for t, k in enumerate(symbols)])
     with np.errstate(divide="ignore"):
         return -np.log(total)
 
 
 def losses(scores: Any) -> Any:
-    found = [loss(scores[:, i], LABELS[i], int(LENGTHS[i])) for i in range(scores.shape[1])]
-    return np.array(found, dtype=scores.dtype)
+    results = [loss(scores[:, i], LABELS[i], int(LENGTHS[i])) for i in range(scores.shape[1])]
+    return np.array(results, dtype=scores.dtype)
 
 
 def gradients(scores: Any) -> Any:
@@ -87,38 +87,38 @@ class TestLoss(unittest.TestCase):
     def test_labels_that_need_more_time(self) -> None:
         x = tt.dtensor3("x")
         cost = ctc(x, [[1, 1], [1, 2], [1, -1]], [2, 2, 0])
-        found, gradient = function([x], [cost, grad(cost.sum(), x)])(SCORES[:2, :3])
-        self.assertEqual(np.isinf(found).tolist(), [True, False, True])
+        result, gradient = function([x], [cost, grad(cost.sum(), x)])(SCORES[:2, :3])
+        self.assertEqual(np.isinf(result).tolist(), [True, False, True])
         self.assertFalse(gradient[:, [0, 2]].any())
         assert_allclose(gradient.sum(axis=2), np.zeros((2, 3)), atol=1e-12)
 
     def test_nothing_at_all(self) -> None:
         x = tt.dtensor3("x")
         cost = ctc(x, np.zeros((2, 0), "int64"), [0, 0])
-        found, gradient = function([x], [cost, grad(cost.sum(), x)])(np.zeros((0, 2, 3)))
-        self.assertEqual((found.tolist(), gradient.shape), ([0.0, 0.0], (0, 2, 3)))
+        result, gradient = function([x], [cost, grad(cost.sum(), x)])(np.zeros((0, 2, 3)))
+        self.assertEqual((result.tolist(), gradient.shape), ([0.0, 0.0], (0, 2, 3)))
 
     def test_large_scores(self) -> None:
         x = tt.dtensor3("x")
         cost = ctc(x, LABELS, LENGTHS)
-        found, gradient = function([x], [cost, grad(cost.sum(), x)])(SCORES * 2000)
-        self.assertTrue(np.isfinite(found).all() and np.isfinite(gradient).all())
+        result, gradient = function([x], [cost, grad(cost.sum(), x)])(SCORES * 2000)
+        self.assertTrue(np.isfinite(result).all() and np.isfinite(gradient).all())
 
     def test_weights_of_examples(self) -> None:
         x, w = tt.dtensor3("x"), tt.dvector("w")
         weights = RNG.rand(5)
-        found = function([x, w], grad((ctc(x, LABELS, LENGTHS) * w).sum(), x))(SCORES, weights)
+        result = function([x, w], grad((ctc(x, LABELS, LENGTHS) * w).sum(), x))(SCORES, weights)
         plain = function([x], grad(ctc(x, LABELS, LENGTHS).sum(), x))(SCORES)
-        assert_allclose(found, plain * weights[:, None])
+        assert_allclose(result, plain * weights[:, None])
 
     def test_no_gradient_where_nobody_asks_for_it(self) -> None:
         x = tt.dtensor3("x")
         cost = ctc(x, LABELS, LENGTHS)
-        for outputs, wanted in (([cost], [False]), ([cost, grad(cost.sum(), x)], [True])):
+        for outputs, expected in (([cost], [False]), ([cost, grad(cost.sum(), x)], [True])):
             for mode in (FAST_RUN, Mode("cvm", "fast_compile")):
                 nodes = function([x], outputs, mode=mode).maker.fgraph.apply_nodes
                 ops = [n.op for n in nodes if isinstance(n.op, ConnectionistTemporalClassification)]
-                self.assertEqual([op.compute_grad for op in ops], wanted)
+                self.assertEqual([op.compute_grad for op in ops], expected)
         kept = function([x], [cost], mode=FAST_RUN.excluding("local_ctc_no_grad"))
         (node,) = (n for n in kept.maker.fgraph.apply_nodes if len(n.outputs) == 2)
         self.assertTrue(node.op.compute_grad)

@@ -91,16 +91,16 @@ def geometries(draw: Any) -> tuple[tuple[int, ...], tuple[int, ...], dict[str, A
 
 class TestAgainstPython(unittest.TestCase):
     def check(self, images: Any, filters: Any, keywords: dict[str, Any], dtype: str = "float64") -> None:
-        given = operands(images, filters, keywords, dtype)
+        operand = operands(images, filters, keywords, dtype)
         tolerance = 1e-4 if dtype == "float32" else 1e-11
         native, python = (forms(len(images) - 2, dtype, keywords, mode) for mode in (NATIVE, PYTHON))
-        for task, f, g, values in zip(("forward", "input_grad", "weight_grad"), native, python, given, strict=True):
+        for task, f, g, values in zip(("forward", "input_grad", "weight_grad"), native, python, operand, strict=True):
             self.assertEqual((tasks(f), tasks(g)), ([task], []))
             with mock.patch.object(f.fn.program.instructions[-1].node.op, "perform", side_effect=AssertionError):
-                found = f(*values)
-            wanted = g(*values)
-            self.assertEqual((found.dtype, found.shape), (wanted.dtype, wanted.shape))
-            np.testing.assert_allclose(found, wanted, rtol=tolerance, atol=tolerance * (1 + abs(wanted).max()))
+                result = f(*values)
+            expected = g(*values)
+            self.assertEqual((result.dtype, result.shape), (expected.dtype, expected.shape))
+            np.testing.assert_allclose(result, expected, rtol=tolerance, atol=tolerance * (1 + abs(expected).max()))
 
     @slow
     @given(geometries(), st.sampled_from(["float32", "float64"]))
@@ -167,8 +167,8 @@ class TestAgainstPython(unittest.TestCase):
                 operands(x.shape, w.shape, keywords, "float64"),
                 strict=True,
             ):
-                given = tuple(x if v.shape == x.shape else v for v in values)
-                np.testing.assert_allclose(f(*given), g(*given), atol=1e-12)
+                operand = tuple(x if v.shape == x.shape else v for v in values)
+                np.testing.assert_allclose(f(*operand), g(*operand), atol=1e-12)
 
     def test_results_do_not_depend_on_calls_before(self) -> None:
         for f, values in zip(
@@ -184,19 +184,19 @@ class TestAgainstPython(unittest.TestCase):
     def test_several_threads(self) -> None:
         f = forms(2, "float32", {"border_mode": "half"}, NATIVE)[2]
         values = operands((40, 8, 16, 16), (24, 8, 3, 3), {"border_mode": "half"}, "float32")[2]
-        wanted, found = f(*values), [None] * 4
+        expected, outcome = f(*values), [None] * 4
 
         def call(i: int) -> None:
             for _ in range(5):
-                found[i] = f(*values)
+                outcome[i] = f(*values)
 
-        threads = [threading.Thread(target=call, args=(i,)) for i in range(len(found))]
+        threads = [threading.Thread(target=call, args=(i,)) for i in range(len(outcome))]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        for result in found:
-            np.testing.assert_array_equal(result, wanted)
+        for result in outcome:
+            np.testing.assert_array_equal(result, expected)
 
 
 class TestWithoutNativeForm(unittest.TestCase):

@@ -29,17 +29,17 @@ def windows(x: Any, shape: Pair, step: Pair | None = None, mode: str = "valid") 
         by = [(n - 1, n - 1) if mode == "full" else (n // 2, n // 2) for n in shape]
         x = np.pad(x, [(0, 0), (0, 0), *by])
     rows, columns = x.shape[2:]
-    found = []
+    results = []
     for image in x.reshape(-1, rows, columns):
         if mode == "wrap_centered":
             for i in range(0, rows, dr):
                 for j in range(0, columns, dc):
                     turned = np.roll(image, (r // 2 - i, c // 2 - j), axis=(0, 1))
-                    found.append(turned[:r, :c].ravel())
+                    results.append(turned[:r, :c].ravel())
             continue
         for i in range(0, rows - r + 1, dr):
-            found += [image[i : i + r, j : j + c].ravel() for j in range(0, columns - c + 1, dc)]
-    return np.array(found)
+            results += [image[i : i + r, j : j + c].ravel() for j in range(0, columns - c + 1, dc)]
+    return np.array(results)
 
 
 CASES: tuple[tuple[str, Any, Pair, Pair | None, str], ...] = (
@@ -93,9 +93,9 @@ class TestNeighbours(unittest.TestCase):
         x = tt.dtensor4("x")
         rows = images2neibs(x, (2, 3), mode="ignore_borders")
         back = function([x], neibs2images(rows, (2, 3), x.shape, mode="ignore_borders"))(ODD)
-        wanted = np.zeros_like(ODD)
-        wanted[:, :, :4, :6] = ODD[:, :, :4, :6]
-        assert_allclose(back, wanted)
+        expected = np.zeros_like(ODD)
+        expected[:, :, :4, :6] = ODD[:, :, :4, :6]
+        assert_allclose(back, expected)
 
     def test_windows_that_do_not_fit(self) -> None:
         x = tt.dtensor4("x")

@@ -136,9 +136,9 @@ class TestTables(unittest.TestCase):
     def test_targets_in_a_column(self) -> None:
         x = tt.imatrix("x")
         column = tt.imatrix("t")
-        found = hierarchical.h_softmax(x, 5, 8, 4, 2, W1, B1, W2, B2, column)
+        result = hierarchical.h_softmax(x, 5, 8, 4, 2, W1, B1, W2, B2, column)
         values = (FEATURES * 2).astype("int32")
-        got = function([x, column], found)(values, WANTED[:, None].astype("int32"))
+        got = function([x, column], result)(values, WANTED[:, None].astype("int32"))
         outer = special.softmax(values @ W1 + B1, axis=1)
         inner = special.softmax(np.einsum("bf,cfo->bco", values, W2) + B2, axis=2)
         every = (outer[:, :, None] * inner).reshape(5, 8)
@@ -179,9 +179,9 @@ class TestRefused(unittest.TestCase):
 
     def test_batch_normalization(self) -> None:
         x, v = tt.dmatrix("x"), tt.dvector("v")
-        train, given = bn.batch_normalization_train, bn.batch_normalization_test
+        train, operands = bn.batch_normalization_train, bn.batch_normalization_test
         self._refuses(ValueError, "epsilon=1e-06 is too small", lambda: train(x, v, v, epsilon=1e-6))
-        self._refuses(ValueError, "epsilon=0 is too small", lambda: given(x, v, v, v, v, epsilon=0))
+        self._refuses(ValueError, "epsilon=0 is too small", lambda: operands(x, v, v, v, v, epsilon=0))
         self._refuses(ValueError, "unknown axes 'rows'", lambda: train(x, v, v, axes="rows"))
         self._refuses(ValueError, "one of running_mean", lambda: train(x, v, v, running_mean=v))
         self._refuses(ValueError, "unknown mode 'mem'", lambda: bn.batch_normalization(x, v, v, v, v, "mem"))

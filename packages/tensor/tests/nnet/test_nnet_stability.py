@@ -51,17 +51,17 @@ class TestStableLosses(unittest.TestCase):
         for name, loss in LOSSES.items():
             for optimizer in OPTIMIZERS:
                 with self.subTest(loss=name, optimizer=optimizer):
-                    found, by_x, by_b = _step(loss, Mode("cvm", optimizer))
-                    assert_allclose(found, LOSS)
+                    result, by_x, by_b = _step(loss, Mode("cvm", optimizer))
+                    assert_allclose(result, LOSS)
                     assert_allclose(by_x, GRADIENT, atol=1e-15)
                     assert_allclose(by_b, GRADIENT.sum(0), atol=1e-15)
 
     def test_single_precision(self) -> None:
         for name, loss in LOSSES.items():
             with self.subTest(loss=name):
-                found, by_x, _ = _step(loss, FAST_RUN, "float32")
-                self.assertEqual({found.dtype, by_x.dtype}, {np.dtype("float32")})
-                assert_allclose(found, LOSS.astype("float32"), rtol=1e-5)
+                result, by_x, _ = _step(loss, FAST_RUN, "float32")
+                self.assertEqual({result.dtype, by_x.dtype}, {np.dtype("float32")})
+                assert_allclose(result, LOSS.astype("float32"), rtol=1e-5)
                 assert_allclose(by_x, GRADIENT.astype("float32"), atol=1e-6)
 
     def test_gradients_are_right_without_rewriting(self) -> None:
@@ -71,8 +71,8 @@ class TestStableLosses(unittest.TestCase):
                     assert_allclose(_step(loss, Mode(linker, None))[1], GRADIENT, atol=1e-15)
 
     def test_loss_from_scores_is_right_without_rewriting(self) -> None:
-        found = _step(lambda z, y: N.crossentropy_softmax_1hot(z, y)[0], Mode("py", None))[0]
-        assert_allclose(found, LOSS)
+        result = _step(lambda z, y: N.crossentropy_softmax_1hot(z, y)[0], Mode("py", None))[0]
+        assert_allclose(result, LOSS)
 
     def test_parts_that_are_not_divided_are_kept_apart(self) -> None:
         x = tt.dmatrix("x")
@@ -80,15 +80,15 @@ class TestStableLosses(unittest.TestCase):
         cost = -tt.log(shares)[0, 2] + 3 * shares[1, 0] ** 2
         step = function([x], tt.grad(cost, x), mode=FAST_COMPILE)
         p = special.softmax(X, axis=1)
-        wanted = np.zeros((3, 3))
-        wanted[0] = p[0] - [0, 0, 1]
-        wanted[1] = 6 * p[1, 0] * p[1] * (np.array([1, 0, 0]) - p[1, 0])
-        assert_allclose(step(X), wanted, atol=1e-15)
+        expected = np.zeros((3, 3))
+        expected[0] = p[0] - [0, 0, 1]
+        expected[1] = 6 * p[1, 0] * p[1] * (np.array([1, 0, 0]) - p[1, 0])
+        assert_allclose(step(X), expected, atol=1e-15)
 
     def test_log_of_a_row_of_shares(self) -> None:
         x = tt.dvector("x")
-        found = function([x], [tt.log(N.softmax(x)[0]), tt.log(N.softmax(x))[0]])(X[0])
-        for row in found:
+        result = function([x], [tt.log(N.softmax(x)[0]), tt.log(N.softmax(x))[0]])(X[0])
+        for row in result:
             assert_allclose(row, special.log_softmax(X[0]))
 
 
@@ -126,19 +126,19 @@ class TestPipeline(unittest.TestCase):
         x, y = tt.dmatrix("x"), tt.lvector("y")
         loss = LOSSES["log(softmax)[rows, classes]"](x, y)
         step = function([x, y], [loss, tt.grad(loss.sum(), x)])
-        found, gradient = step(Z, Y[:2])
-        assert_allclose(found, LOSS[:2])
+        result, gradient = step(Z, Y[:2])
+        assert_allclose(result, LOSS[:2])
         assert_allclose(gradient, np.concatenate([3 * GRADIENT[:2], np.zeros((1, 3))]), atol=1e-14)
 
     def test_rows_that_are_taken_twice(self) -> None:
         x, rows, y = tt.dmatrix("x"), tt.lvector("rows"), tt.lvector("y")
         loss = -tt.log(N.softmax(x))[rows, y]
-        found, gradient = function([x, rows, y], [loss, tt.grad(loss.sum(), x)])(Z, [1, 1], [0, 2])
+        result, gradient = function([x, rows, y], [loss, tt.grad(loss.sum(), x)])(Z, [1, 1], [0, 2])
         shares = special.softmax(Z, axis=1)
-        assert_allclose(found, -np.log(shares[[1, 1], [0, 2]]))
-        wanted = np.zeros((3, 3))
-        wanted[1] = 2 * shares[1] - [1, 0, 1]
-        assert_allclose(gradient, wanted, atol=1e-14)
+        assert_allclose(result, -np.log(shares[[1, 1], [0, 2]]))
+        expected = np.zeros((3, 3))
+        expected[1] = 2 * shares[1] - [1, 0, 1]
+        assert_allclose(gradient, expected, atol=1e-14)
 
     def test_no_matrix_of_logarithms_is_left(self) -> None:
         x, y = tt.dmatrix("x"), tt.lvector("y")
@@ -161,23 +161,23 @@ class TestSigmoidsOnRequest(unittest.TestCase):
     def test_included_by_name_only(self) -> None:
         x = tt.dvector("x")
         for name, form in self.FORMS:
-            for mode, wanted in ((FAST_RUN.including(name), form(x)), (FAST_RUN, tt.nnet.sigmoid(x))):
-                found = function([x], N.sigmoid(x), mode=mode)(self.VALUES)
-                assert_allclose(found, function([x], wanted)(self.VALUES), rtol=1e-12)
+            for mode, expected in ((FAST_RUN.including(name), form(x)), (FAST_RUN, tt.nnet.sigmoid(x))):
+                result = function([x], N.sigmoid(x), mode=mode)(self.VALUES)
+                assert_allclose(result, function([x], expected)(self.VALUES), rtol=1e-12)
 
     def test_written_out_sigmoids_too(self) -> None:
         x = tt.dvector("x")
         for name, form in self.FORMS:
-            found = function([x], 1 / (1 + tt.exp(-x)), mode=FAST_RUN.including(name))(self.VALUES[1:4])
-            assert_allclose(found, form(self.VALUES[1:4]).eval())
+            result = function([x], 1 / (1 + tt.exp(-x)), mode=FAST_RUN.including(name))(self.VALUES[1:4])
+            assert_allclose(result, form(self.VALUES[1:4]).eval())
 
     def test_losses_become_stable_before(self) -> None:
         x = tt.dvector("x")
         for name, _ in self.FORMS:
             mode = FAST_RUN.including(name)
-            found = function([x], [tt.log(N.sigmoid(x)), tt.log(1 - N.sigmoid(x))], mode=mode)(self.VALUES)
-            assert_allclose(found[0], special.log_expit(self.VALUES))
-            assert_allclose(found[1], special.log_expit(-self.VALUES))
+            result = function([x], [tt.log(N.sigmoid(x)), tt.log(1 - N.sigmoid(x))], mode=mode)(self.VALUES)
+            assert_allclose(result[0], special.log_expit(self.VALUES))
+            assert_allclose(result[1], special.log_expit(-self.VALUES))
 
     def test_forms_used_directly_reach_their_bounds(self) -> None:
         x = tt.dvector("x")

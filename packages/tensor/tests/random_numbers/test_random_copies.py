@@ -32,24 +32,24 @@ class TestCopies(unittest.TestCase):
             plain.uniform(size=500 * used)
             first = copy_state(plain)
             second = copy_state(first)
-            wanted = numbers(plain)
-            self.assertEqual(numbers(first), wanted)
-            self.assertEqual(numbers(second), wanted)
+            expected = numbers(plain)
+            self.assertEqual(numbers(first), expected)
+            self.assertEqual(numbers(second), expected)
 
     def test_copies_go_on_for_themselves(self) -> None:
         first = copy_state(np.random.RandomState(3))
         second = copy_state(first)
-        wanted = numbers(np.random.RandomState(3))
-        self.assertEqual(numbers(second), wanted)
-        self.assertEqual(numbers(first), wanted)
+        expected = numbers(np.random.RandomState(3))
+        self.assertEqual(numbers(second), expected)
+        self.assertEqual(numbers(first), expected)
 
     def test_states_have_numpys_form(self) -> None:
         plain = np.random.RandomState(5)
         twin: Any = copy_state(plain)
         self.assertIsInstance(bits_of(twin), Mersenne)
         for legacy in (True, False):
-            mine, wanted = twin.get_state(legacy=legacy), plain.get_state(legacy=legacy)
-            np.testing.assert_equal(mine, wanted)
+            mine, expected = twin.get_state(legacy=legacy), plain.get_state(legacy=legacy)
+            np.testing.assert_equal(mine, expected)
         other = np.random.RandomState(9)
         twin.set_state(other.get_state())
         self.assertEqual(numbers(twin), numbers(other))
@@ -69,11 +69,11 @@ class TestCopies(unittest.TestCase):
 
     def test_lists_are_states_too(self) -> None:
         plain = np.random.RandomState(5)
-        known: Any = plain.get_state(legacy=False)
+        reference: Any = plain.get_state(legacy=False)
         twin: Any = copy_state(np.random.RandomState(6))
         bits_of(twin).state = {
             "bit_generator": "MT19937",
-            "state": {**known["state"], "key": list(known["state"]["key"])},
+            "state": {**reference["state"], "key": list(reference["state"]["key"])},
         }
         self.assertEqual(list(twin.uniform(size=5)), list(plain.uniform(size=5)))
 
@@ -81,10 +81,10 @@ class TestCopies(unittest.TestCase):
         twin = copy_state(np.random.RandomState(5))
         twin.normal()
         again = [pickle.loads(pickle.dumps(twin)), copy.deepcopy(twin)]
-        wanted = numbers(twin)
+        expected = numbers(twin)
         for other in again:
             self.assertIs(type(bits_of(other)), np.random.MT19937)
-            self.assertEqual(numbers(other), wanted)
+            self.assertEqual(numbers(other), expected)
         alone = pickle.loads(pickle.dumps(bits_of(copy_state(np.random.RandomState(5)))))
         self.assertEqual(numbers(np.random.RandomState(alone)), numbers(np.random.RandomState(5)))
 
@@ -141,10 +141,10 @@ class TestReuse(unittest.TestCase):
         state = streams.state_updates[0][0]
         f()
         borrowed = state.get_value(borrow=True)
-        wanted = list(copy_state(borrowed).uniform(size=4))
+        expected = list(copy_state(borrowed).uniform(size=4))
         drawn = [list(f()) for _ in range(5)]
-        self.assertEqual(list(borrowed.uniform(size=4)), wanted)
-        self.assertEqual(drawn[0], wanted)
+        self.assertEqual(list(borrowed.uniform(size=4)), expected)
+        self.assertEqual(drawn[0], expected)
 
     def test_many_threads(self) -> None:
         wrong: list[int] = []

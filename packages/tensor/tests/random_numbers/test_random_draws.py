@@ -66,11 +66,11 @@ class TestValues(unittest.TestCase):
                     with self.subTest(name, kind=str(kind), mode=str(mode)):
                         variable, state, other = kind("r"), make(8), make(8)
                         after, sample = draw(variable)
-                        found, moved = function([variable], [sample, after], mode=mode)(state)
-                        wanted = np.asarray(expected(other))
-                        np.testing.assert_array_equal(found, wanted)
-                        self.assertEqual(found.dtype, sample.type.dtype)
-                        self.assertEqual(found.shape, wanted.shape)
+                        result, moved = function([variable], [sample, after], mode=mode)(state)
+                        reference = np.asarray(expected(other))
+                        np.testing.assert_array_equal(result, reference)
+                        self.assertEqual(result.dtype, sample.type.dtype)
+                        self.assertEqual(result.shape, reference.shape)
                         self.assertTrue(kind.values_eq(moved, other))
                         self.assertTrue(kind.values_eq(state, make(8)))
 
@@ -80,8 +80,8 @@ class TestValues(unittest.TestCase):
             variable = r if make is np.random.RandomState else generator_type("g")
             f = function([variable], R.random_integers(variable, (400,), [-1], [2])[1])
             self.assertEqual(sorted(set(f(make(1)).tolist())), [-1, 0, 1, 2])
-        found = function([r], R.random_integers(r, (9,), 1, 6)[1])(np.random.RandomState(4))
-        np.testing.assert_array_equal(found, np.random.RandomState(4).randint(1, 7, 9))
+        result = function([r], R.random_integers(r, (9,), 1, 6)[1])(np.random.RandomState(4))
+        np.testing.assert_array_equal(result, np.random.RandomState(4).randint(1, 7, 9))
         most = 2**63 - 1
         g = function([r], R.random_integers(r, (3,), np.int64(most - 1), np.int64(most))[1])
         self.assertTrue((g(np.random.RandomState(1)) >= most - 1).all())
@@ -106,8 +106,8 @@ class TestValues(unittest.TestCase):
         chances = np.full(7, 1 / 7, "float32") + np.float32(1e-7)
         _, counts = R.multinomial(r, (5,), 4, p)
         _, picks = R.choice(r, (5,), 7, True, p)
-        found, picked = function([r, p], [counts, picks])(np.random.RandomState(1), chances)
-        self.assertEqual(found.sum(), 20)
+        result, picked = function([r, p], [counts, picks])(np.random.RandomState(1), chances)
+        self.assertEqual(result.sum(), 20)
         self.assertTrue(((picked >= 0) & (picked < 7)).all())
 
 
@@ -129,8 +129,8 @@ class TestShapes(unittest.TestCase):
                 _, sample = R.uniform(r, size, ndim=ndim)
                 self.assertEqual(sample.type.shape, static)
                 f = function([r, x, n, v], [sample, sample.shape], on_unused_input="ignore")
-                found, lengths = f(np.random.RandomState(1), np.zeros((3, 4)), 2, [5, 1])
-                self.assertEqual((found.shape, tuple(lengths)), (shape, shape))
+                result, lengths = f(np.random.RandomState(1), np.zeros((3, 4)), 2, [5, 1])
+                self.assertEqual((result.shape, tuple(lengths)), (shape, shape))
 
     def test_shapes_are_known_without_drawing(self) -> None:
         r, x, n, p = random_state_type("r"), T.matrix("x"), T.lscalar("n"), T.vector("p")
@@ -189,8 +189,8 @@ class TestOp(unittest.TestCase):
             r = random_state_type("r")
             new, draw = RandomFunction("uniform", T.dvector, inplace=True)(r, [2], 0.0, 1.0)
             state = np.random.RandomState(3)
-            found, moved = function([r], [draw, new], accept_inplace=True, mode=mode)(state)
-            np.testing.assert_array_equal(found, np.random.RandomState(3).uniform(size=2))
+            result, moved = function([r], [draw, new], accept_inplace=True, mode=mode)(state)
+            np.testing.assert_array_equal(result, np.random.RandomState(3).uniform(size=2))
             after = np.random.RandomState(3)
             after.uniform(size=2)
             # Who accepts work in place gives the state away.
@@ -205,8 +205,8 @@ class TestOp(unittest.TestCase):
         ops = {node.op.name: node.op.inplace for node in f.maker.fgraph.apply_nodes if hasattr(node.op, "inplace")}
         self.assertEqual(ops, {"uniform": False, "normal": True})
         state, other = np.random.RandomState(3), np.random.RandomState(3)
-        for found, wanted in zip(f(state)[:2], (other.uniform(size=2), other.normal(size=2)), strict=True):
-            np.testing.assert_array_equal(found, wanted)
+        for item, expected in zip(f(state)[:2], (other.uniform(size=2), other.normal(size=2)), strict=True):
+            np.testing.assert_array_equal(item, expected)
 
     def test_the_rewrite_can_be_left_out_by_either_name(self) -> None:
         r = random_state_type("r")
@@ -227,11 +227,11 @@ class TestOp(unittest.TestCase):
         r = random_state_type("r")
         middle, _ = R.uniform(r, (2,))
         second, third = R.normal(middle, (2,))[1], R.uniform(middle, (2,))[1]
-        found = function([r], [second, third])(np.random.RandomState(3))
+        result = function([r], [second, third])(np.random.RandomState(3))
         other = np.random.RandomState(3)
         other.uniform(size=2)
-        np.testing.assert_array_equal(found[0], copy_state(other).normal(size=2))
-        np.testing.assert_array_equal(found[1], other.uniform(size=2))
+        np.testing.assert_array_equal(result[0], copy_state(other).normal(size=2))
+        np.testing.assert_array_equal(result[1], other.uniform(size=2))
 
     def test_updates_of_a_shared_state(self) -> None:
         rng = shared(np.random.RandomState(6))
@@ -280,8 +280,8 @@ class TestGradients(unittest.TestCase):
         with self.assertRaises(GradUndefinedError):
             Rop(draw, low, T.dscalar("w"))
         _, draw = R.uniform(shared(np.random.RandomState(1)), x.shape)
-        found = function([x, v], Rop(draw * x, x, v))([1.0, 2.0], [1.0, 3.0])
-        np.testing.assert_array_equal(found, np.random.RandomState(1).uniform(size=2) * [1, 3])
+        result = function([x, v], Rop(draw * x, x, v))([1.0, 2.0], [1.0, 3.0])
+        np.testing.assert_array_equal(result, np.random.RandomState(1).uniform(size=2) * [1, 3])
 
     def test_draws_are_constants_for_what_they_are_multiplied_by(self) -> None:
         x = T.dvector("x")

@@ -53,16 +53,16 @@ class TestRecurrence(unittest.TestCase):
     def test_numbers_and_states_are_those_of_the_formulas(self) -> None:
         for mode in (None, Mode("py", "fast_compile")):
             for seed in (SEED, [1, 0, 0, 0, 0, 1], [M1 - 1] * 3 + [M2 - 1] * 3):
-                found, state = drawn(np.array([seed], "int32"), (40,), mode=mode)
+                result, state = drawn(np.array([seed], "int32"), (40,), mode=mode)
                 numbers, after = plain(seed, 40)
-                np.testing.assert_array_equal(found, np.array(numbers) * 2.0**-31)
+                np.testing.assert_array_equal(result, np.array(numbers) * 2.0**-31)
                 self.assertEqual(state.tolist(), [after])
 
     def test_elements_come_from_the_streams_in_turn(self) -> None:
         states = substreams(SEED, 7)
-        found, after = drawn(states, (3, 6))
+        result, after = drawn(states, (3, 6))
         for i, state in enumerate(states):
-            own = found.ravel()[i::7]
+            own = result.ravel()[i::7]
             numbers, moved = plain(state, len(own))
             np.testing.assert_array_equal(own, np.array(numbers) * 2.0**-31)
             self.assertEqual(after[i].tolist(), moved)
@@ -85,19 +85,19 @@ class TestRecurrence(unittest.TestCase):
     def test_bounds_are_never_drawn(self) -> None:
         op = MRGUniform(TensorType("float64", (None,)))
         # One step from here gives the largest and the smallest number that there is: the recurrences are linear.
-        for wanted in (M1, 1):
-            state = self._state_before(wanted)
-            self.assertEqual(plain(state, 1)[0], [wanted])
+        for expected in (M1, 1):
+            state = self._state_before(expected)
+            self.assertEqual(plain(state, 1)[0], [expected])
             for dtype in ("float16", "float32", "float64"):
                 (value,), _ = drawn(np.array([state], "int32"), (1,), dtype)
-                self.assertTrue(0 < value < 1, (wanted, dtype, value))
+                self.assertTrue(0 < value < 1, (expected, dtype, value))
         self.assertEqual(op.output_type.dtype, "float64")
 
-    def _state_before(self, wanted: int) -> list[int]:
+    def _state_before(self, expected: int) -> list[int]:
         # With x1[k-2] = 0 and x2[k-1] = 0, the next numbers are 129 x1[k-3] and 32769 x2[k-3].
         second = 5
         below = 32769 * second % M2
-        above = (wanted + below) % M1
+        above = (expected + below) % M1
         return [1, 0, above * pow(129, -1, M1) % M1, 0, 1, second]
 
     def test_float32_rounds_and_float16_takes_the_last_bits(self) -> None:

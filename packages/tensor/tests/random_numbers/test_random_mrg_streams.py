@@ -81,16 +81,16 @@ class TestDraws(unittest.TestCase):
         for name, draw, shape, dtype in DRAWS:
             with self.subTest(name):
                 x = T.dmatrix("x")
-                found = []
+                results = []
                 for mode in (None, PYTHON):
                     variable = draw(MRG_RandomStreams(7), x)
                     self.assertIsInstance(variable, RandomVariable)
                     self.assertEqual((variable.ndim, variable.dtype), (len(shape), dtype))
                     f = function([x], variable, on_unused_input="ignore", mode=mode)
-                    found.append([f(np.zeros((3, 4))) for _ in range(2)])
-                    self.assertEqual((found[-1][0].shape, found[-1][0].dtype), (shape, np.dtype(dtype)))
+                    results.append([f(np.zeros((3, 4))) for _ in range(2)])
+                    self.assertEqual((results[-1][0].shape, results[-1][0].dtype), (shape, np.dtype(dtype)))
                 tolerance = {"float16": 1e-2, "float32": 1e-5}.get(dtype, 1e-12)
-                np.testing.assert_allclose(found[0], found[1], rtol=tolerance, atol=tolerance)
+                np.testing.assert_allclose(results[0], results[1], rtol=tolerance, atol=tolerance)
 
     def test_shapes_are_known_without_drawing(self) -> None:
         for name, draw, shape, _ in DRAWS:
@@ -120,27 +120,27 @@ class TestDraws(unittest.TestCase):
         cases = ((1.0, 2.0, "float32"), (-1.0, 0.0, "float32"), (2.0, 1.0, "float32"), (5.0, 6.0, "float16"))
         for low, high, dtype in (*cases, (0.0, 1.0, "float16"), (1e9, 1e9 + 1, "float64")):
             with self.subTest(low=low, high=high, dtype=dtype):
-                found = function([], MRG_RandomStreams(3).uniform((200_000,), low, high, dtype=dtype))()
+                result = function([], MRG_RandomStreams(3).uniform((200_000,), low, high, dtype=dtype))()
                 first, last = sorted((low, high))
-                self.assertGreater(found.min(), np.dtype(dtype).type(first))
-                self.assertLess(found.max(), np.dtype(dtype).type(last))
+                self.assertGreater(result.min(), np.dtype(dtype).type(first))
+                self.assertLess(result.max(), np.dtype(dtype).type(last))
 
     def test_truncated_numbers_stay_within_two_deviations(self) -> None:
         for dtype in ("float32", "float64"):
-            found = function([], MRG_RandomStreams(3).truncated_normal((100_000,), 5.0, 3.0, dtype=dtype))()
-            self.assertLess(abs(found.std() - 3), 0.05)
-            self.assertLessEqual(np.abs(found - 5).max(), 6.0001 / 0.87962566103423978)
-            found = function([], MRG_RandomStreams(3).normal((100_000,), 5.0, 3.0, dtype=dtype, truncate=True))()
-            self.assertLess(abs(found.std() - 3 * 0.87962566103423978), 0.05)
-            self.assertLessEqual(np.abs(found - 5).max(), 6.0001)
+            result = function([], MRG_RandomStreams(3).truncated_normal((100_000,), 5.0, 3.0, dtype=dtype))()
+            self.assertLess(abs(result.std() - 3), 0.05)
+            self.assertLessEqual(np.abs(result - 5).max(), 6.0001 / 0.87962566103423978)
+            result = function([], MRG_RandomStreams(3).normal((100_000,), 5.0, 3.0, dtype=dtype, truncate=True))()
+            self.assertLess(abs(result.std() - 3 * 0.87962566103423978), 0.05)
+            self.assertLessEqual(np.abs(result - 5).max(), 6.0001)
 
     def test_truncated_numbers_have_the_distribution_that_their_name_says(self) -> None:
         for dtype in ("float32", "float64"):
-            found = function([], MRG_RandomStreams(3).normal((100_000,), dtype=dtype, truncate=True))()
+            result = function([], MRG_RandomStreams(3).normal((100_000,), dtype=dtype, truncate=True))()
             self.assertGreater(
-                scipy.stats.kstest(found.astype("float64"), scipy.stats.truncnorm(-2, 2).cdf).pvalue, 1e-4
+                scipy.stats.kstest(result.astype("float64"), scipy.stats.truncnorm(-2, 2).cdf).pvalue, 1e-4
             )
-            self.assertLess(abs(found[-2000:].std() / found[:2000].std() - 1), 0.08)
+            self.assertLess(abs(result[-2000:].std() / result[:2000].std() - 1), 0.08)
 
     def test_draws_are_those_of_theano_1_0(self) -> None:
         cases = (
@@ -148,21 +148,21 @@ class TestDraws(unittest.TestCase):
             ("uniform", "float16", [0.819, 0.0989, 0.3887], [0.9175, 0.1357, 0.2925]),
             ("normal", "float64", [-0.891859547, -0.686147378, -1.021968167], [-0.672072632, 1.319164084, 0.110084406]),
         )
-        for name, dtype, *wanted in cases:
+        for name, dtype, *expected in cases:
             f = function([], getattr(MRG_RandomStreams(1234), name)((3, 4), dtype=dtype))
-            found = [f().ravel()[:3] for _ in range(2)]
-            np.testing.assert_allclose(found, wanted, rtol=1e-3 if dtype == "float16" else 1e-6, err_msg=name)
+            results = [f().ravel()[:3] for _ in range(2)]
+            np.testing.assert_allclose(results, expected, rtol=1e-3 if dtype == "float16" else 1e-6, err_msg=name)
         truncated = (
             (False, "float64", [1.195827582, 1.265986575, 1.151453495], [1.270786826, 1.949906412, 1.537544746]),
             (False, "float32", [1.1958275, 1.2659866, 1.1514535], [1.2707868, 1.9499065, 1.5375447]),
             (True, "float64", [1.232442136, 1.294155787, 1.19340955], [1.29837821, 1.895749225, 1.533025322]),
         )
-        for narrow, dtype, *wanted in truncated:
+        for narrow, dtype, *expected in truncated:
             streams = MRG_RandomStreams(1234)
             with config.change_flags({"random.truncated_as_1_0": True}):
                 draw = streams.normal((3, 4), 1.5, 0.3, dtype=dtype, truncate=True) if narrow else None
                 f = function([], streams.truncated_normal((3, 4), 1.5, 0.3, dtype=dtype) if draw is None else draw)
-            np.testing.assert_allclose([f().ravel()[:3] for _ in range(2)], wanted, rtol=1e-6)
+            np.testing.assert_allclose([f().ravel()[:3] for _ in range(2)], expected, rtol=1e-6)
 
     def test_number_of_streams(self) -> None:
         self.assertEqual(guess_n_streams((6, 10)), 10)
@@ -328,13 +328,13 @@ class TestCategories(unittest.TestCase):
     def test_draws_without_replacement_differ(self) -> None:
         p = np.random.default_rng(1).dirichlet(np.ones(6), size=300)
         for n in (1, 3, 6):
-            found = function([], MRG_RandomStreams(1).choice(n, p=p, replace=False))()
-            self.assertTrue(all(len(set(row)) == n for row in found.tolist()))
-            self.assertTrue(((found >= 0) & (found < 6)).all())
+            result = function([], MRG_RandomStreams(1).choice(n, p=p, replace=False))()
+            self.assertTrue(all(len(set(row)) == n for row in result.tolist()))
+            self.assertTrue(((result >= 0) & (result < 6)).all())
 
     def test_impossible_categories_come_last(self) -> None:
-        found = function([], MRG_RandomStreams(1).choice(3, p=[[0.0, 0.0, 1.0]] * 20, replace=False))()
-        self.assertEqual(found.tolist(), [[2, 0, 1]] * 20)
+        result = function([], MRG_RandomStreams(1).choice(3, p=[[0.0, 0.0, 1.0]] * 20, replace=False))()
+        self.assertEqual(result.tolist(), [[2, 0, 1]] * 20)
 
     def test_sums_that_rounding_left_below_one_leave_no_gap(self) -> None:
         p, top = np.array([[0.5, 0.4999999, 0.0]]), np.array([0.99999995])
@@ -448,15 +448,15 @@ class TestInPlace(unittest.TestCase):
         middle, first = op(states, size)
         after, second = op(middle, size)
         seeds = substreams([1, 2, 3, 4, 5, 6], 3)
-        found = {}
+        results = {}
         for name in ("mrg_random_make_inplace", "inplace_random", "nothing"):
             f = function([states], [first, second, after], mode=get_default_mode().excluding(name))
             ops = [node.op for node in f.maker.fgraph.toposort() if isinstance(node.op, MRGUniform)]
-            self.assertEqual([made.inplace for made in ops], [False, name == "nothing"])
-            given = seeds.copy()
-            found[name] = f(given)
-            np.testing.assert_array_equal(given, seeds)
-        for values in found.values():
-            for value, wanted in zip(values, found["nothing"], strict=True):
-                np.testing.assert_array_equal(value, wanted)
-        self.assertFalse(np.array_equal(*found["nothing"][:2]))
+            self.assertEqual([result.inplace for result in ops], [False, name == "nothing"])
+            operand = seeds.copy()
+            results[name] = f(operand)
+            np.testing.assert_array_equal(operand, seeds)
+        for values in results.values():
+            for value, expected in zip(values, results["nothing"], strict=True):
+                np.testing.assert_array_equal(value, expected)
+        self.assertFalse(np.array_equal(*results["nothing"][:2]))

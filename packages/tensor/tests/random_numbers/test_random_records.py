@@ -53,14 +53,14 @@ def _count(p: Any, u: Any) -> Any:
 
 
 def _choose(p: Any, u: Any) -> Any:
-    left, found = p.copy(), np.zeros((len(p), 2), "int64")
+    left, result = p.copy(), np.zeros((len(p), 2), "int64")
     for c, row_numbers in enumerate(u.reshape(2, -1)):
         for i, number in enumerate(row_numbers):
             sums = np.cumsum(left[i])
-            free = next(j for j in range(p.shape[1]) if j not in found[i, :c])
-            found[i, c] = np.searchsorted(sums, number * sums[-1], side="right") if sums[-1] > 0 else free
-            left[i, found[i, c]] = 0
-    return found
+            free = next(j for j in range(p.shape[1]) if j not in result[i, :c])
+            result[i, c] = np.searchsorted(sums, number * sums[-1], side="right") if sums[-1] > 0 else free
+            left[i, result[i, c]] = 0
+    return result
 
 
 RECORDS = (

@@ -23,10 +23,10 @@ KINDS = ("PCG64", "PCG64DXSM", "Philox", "SFC64", "MT19937")
 
 
 def states() -> list[Any]:
-    made: list[Any] = [np.random.RandomState(5)]
-    made += [np.random.Generator(getattr(np.random, kind)(5)) for kind in KINDS]
-    made.append(np.random.RandomState(np.random.Philox(5)))
-    return made
+    result: list[Any] = [np.random.RandomState(5)]
+    result += [np.random.Generator(getattr(np.random, kind)(5)) for kind in KINDS]
+    result.append(np.random.RandomState(np.random.Philox(5)))
+    return result
 
 
 def type_of(state: Any) -> Any:
@@ -153,12 +153,12 @@ class TestDeepCopies(unittest.TestCase):
             for state in states():
                 kind = type_of(state)
                 variable = kind("r")
-                found = function([variable], deep_copy_op(variable), mode=mode)(state)
-                self.assertFalse(kind.may_share_memory(state, found))
-                self.assertTrue(kind.values_eq(state, found))
+                result = function([variable], deep_copy_op(variable), mode=mode)(state)
+                self.assertFalse(kind.may_share_memory(state, result))
+                self.assertTrue(kind.values_eq(state, result))
 
     def test_an_input_that_is_an_output_comes_back_as_a_copy(self) -> None:
         variable, state = random_state_type("r"), np.random.RandomState(3)
-        found = function([variable], variable)(state)
-        self.assertFalse(random_state_type.may_share_memory(state, found))
-        self.assertTrue(random_state_type.values_eq(state, found))
+        result = function([variable], variable)(state)
+        self.assertFalse(random_state_type.may_share_memory(state, result))
+        self.assertTrue(random_state_type.values_eq(state, result))

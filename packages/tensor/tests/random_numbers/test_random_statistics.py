@@ -31,11 +31,11 @@ class TestContinuous(unittest.TestCase):
         for source in streams():
             if only is None or isinstance(source, only):
                 with self.subTest(name, streams=type(source).__name__):
-                    found = sample(draw(source)).astype("float64")
-                    self.assertGreater(stats.kstest(found, distribution.cdf).pvalue, DOUBT)
+                    result = sample(draw(source)).astype("float64")
+                    self.assertGreater(stats.kstest(result, distribution.cdf).pvalue, DOUBT)
                     spread = distribution.std() / np.sqrt(COUNT)
-                    self.assertLess(abs(found.mean() - distribution.mean()), 4 * spread)
-                    self.assertLess(abs(found.std() / distribution.std() - 1), 0.02)
+                    self.assertLess(abs(result.mean() - distribution.mean()), 4 * spread)
+                    self.assertLess(abs(result.std() / distribution.std() - 1), 0.02)
 
     def test_uniform(self) -> None:
         self.check("uniform", lambda r: r.uniform((COUNT,)), stats.uniform())
@@ -50,35 +50,35 @@ class TestContinuous(unittest.TestCase):
     def test_truncated_normal(self) -> None:
         only = MRG_RandomStreams
         self.check("truncate", lambda r: r.normal((COUNT,), truncate=True), stats.truncnorm(-2, 2), only)
-        wanted = stats.truncnorm(-2, 2, 3, 0.5 / stats.truncnorm(-2, 2).std())
-        self.check("truncated", lambda r: r.truncated_normal((COUNT,), 3.0, 0.5), wanted, only)
+        expected = stats.truncnorm(-2, 2, 3, 0.5 / stats.truncnorm(-2, 2).std())
+        self.check("truncated", lambda r: r.truncated_normal((COUNT,), 3.0, 0.5), expected, only)
 
     def test_pairs_of_normal_numbers_are_not_correlated(self) -> None:
-        found = sample(MRG_RandomStreams(4).normal((2, COUNT)))
-        self.assertLess(abs(np.corrcoef(found)[0, 1]), 4 / np.sqrt(COUNT))
+        result = sample(MRG_RandomStreams(4).normal((2, COUNT)))
+        self.assertLess(abs(np.corrcoef(result)[0, 1]), 4 / np.sqrt(COUNT))
 
     def test_streams_are_not_correlated(self) -> None:
-        found = sample(MRG_RandomStreams(4).uniform((COUNT // 50, 50), nstreams=50))
-        correlations = np.corrcoef(found.T)[np.triu_indices(50, 1)]
-        self.assertLess(np.abs(correlations).max(), 5 / np.sqrt(len(found)))
+        result = sample(MRG_RandomStreams(4).uniform((COUNT // 50, 50), nstreams=50))
+        correlations = np.corrcoef(result.T)[np.triu_indices(50, 1)]
+        self.assertLess(np.abs(correlations).max(), 5 / np.sqrt(len(result)))
 
     def test_numbers_that_follow_each_other_fill_the_cube(self) -> None:
-        found = sample(MRG_RandomStreams(4).uniform((3 * COUNT,), nstreams=1)).reshape(-1, 3)
-        cells = (found * 5).astype(int) @ [25, 5, 1]
+        result = sample(MRG_RandomStreams(4).uniform((3 * COUNT,), nstreams=1)).reshape(-1, 3)
+        cells = (result * 5).astype(int) @ [25, 5, 1]
         self.assertGreater(stats.chisquare(np.bincount(cells, minlength=125)).pvalue, DOUBT)
 
 
 class TestDiscrete(unittest.TestCase):
-    def fits(self, found: Any, chances: Any) -> None:
-        wanted = np.asarray(chances) * found.size
-        seen = np.bincount(found.ravel().astype(int), minlength=len(wanted))
-        self.assertEqual(len(seen), len(wanted))
-        common = wanted > 5
+    def fits(self, result: Any, chances: Any) -> None:
+        expected = np.asarray(chances) * result.size
+        seen = np.bincount(result.ravel().astype(int), minlength=len(expected))
+        self.assertEqual(len(seen), len(expected))
+        common = expected > 5
         seen = np.append(seen[common], seen[~common].sum())
-        wanted = np.append(wanted[common], wanted[~common].sum())
-        kept = wanted > 0
+        expected = np.append(expected[common], expected[~common].sum())
+        kept = expected > 0
         self.assertEqual(seen[~kept].sum(), 0)
-        scaled = wanted[kept] * seen.sum() / wanted.sum()
+        scaled = expected[kept] * seen.sum() / expected.sum()
         self.assertGreater(stats.chisquare(seen[kept], scaled).pvalue, DOUBT)
 
     def test_binomial(self) -> None:
@@ -90,8 +90,8 @@ class TestDiscrete(unittest.TestCase):
     def test_poisson_integers_and_permutations(self) -> None:
         for source in streams()[:3]:
             with self.subTest(type(source).__name__):
-                found = sample(source.poisson((COUNT,), 2.0))
-                self.fits(found, stats.poisson(2.0).pmf(np.arange(found.max() + 1)))
+                result = sample(source.poisson((COUNT,), 2.0))
+                self.fits(result, stats.poisson(2.0).pmf(np.arange(result.max() + 1)))
                 self.fits(sample(source.random_integers((COUNT,), 0, 5)), np.full(6, 1 / 6))
                 orders = sample(source.permutation((COUNT // 4,), 3)) @ [3, 1, 0]
                 self.fits(orders, [0, 1 / 6, 1 / 6, 1 / 6, 0, 1 / 6, 1 / 6, 1 / 6])
@@ -107,17 +107,17 @@ class TestDiscrete(unittest.TestCase):
         p = np.array([0.1, 0.0, 0.6, 0.3])
         for source in streams():
             with self.subTest(type(source).__name__):
-                found = sample(source.multinomial((COUNT // 10,), 10, p))
-                np.testing.assert_array_equal(found.sum(axis=-1), np.full(COUNT // 10, 10))
-                self.assertGreater(stats.chisquare(found.sum(axis=0)[p > 0], p[p > 0] * COUNT).pvalue, DOUBT)
+                result = sample(source.multinomial((COUNT // 10,), 10, p))
+                np.testing.assert_array_equal(result.sum(axis=-1), np.full(COUNT // 10, 10))
+                self.assertGreater(stats.chisquare(result.sum(axis=0)[p > 0], p[p > 0] * COUNT).pvalue, DOUBT)
                 for k in (0, 2, 3):
-                    self.fits(found[:, k], stats.binom(10, p[k]).pmf(np.arange(found[:, k].max() + 1)))
+                    self.fits(result[:, k], stats.binom(10, p[k]).pmf(np.arange(result[:, k].max() + 1)))
 
     def test_pairs_without_replacement(self) -> None:
         p = np.array([0.5, 0.3, 0.2])
-        found = sample(MRG_RandomStreams(5).choice(2, p=np.tile(p, (COUNT, 1)), replace=False))
+        result = sample(MRG_RandomStreams(5).choice(2, p=np.tile(p, (COUNT, 1)), replace=False))
         chances = np.zeros(9)
         for i in range(3):
             for j in range(3):
                 chances[3 * i + j] = 0 if i == j else p[i] * p[j] / (1 - p[i])
-        self.fits(found @ [3, 1], chances)
+        self.fits(result @ [3, 1], chances)

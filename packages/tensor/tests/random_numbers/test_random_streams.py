@@ -43,9 +43,9 @@ class TestSeeds(unittest.TestCase):
     def test_zeros_and_ones_that_are_documented(self) -> None:
         w = T.matrix("W")
         f = function([w], RandomStreams(1234).binomial(size=w[1].shape))
-        found = [f(np.ones((2, 2))).tolist() for _ in range(10)]
+        results = [f(np.ones((2, 2))).tolist() for _ in range(10)]
         rows = ("10", "01", "00", "11", "10", "01", "01", "01", "00", "11")
-        self.assertEqual(found, [[int(row[0]), int(row[1])] for row in rows])
+        self.assertEqual(results, [[int(row[0]), int(row[1])] for row in rows])
 
     def test_each_draw_has_a_state_of_its_own(self) -> None:
         streams = RandomStreams(234)
@@ -217,9 +217,9 @@ class TestMethods(unittest.TestCase):
         ]
         for i, (draw, expected) in enumerate(cases):
             with self.subTest(i):
-                found = function([], draw)()
-                np.testing.assert_array_equal(found, expected(first_state(17, i)))
-                self.assertEqual(found.dtype, draw.dtype)
+                result = function([], draw)()
+                np.testing.assert_array_equal(result, expected(first_state(17, i)))
+                self.assertEqual(result.dtype, draw.dtype)
 
     def test_rows_are_shuffled_by_a_permutation(self) -> None:
         for mode in MODES:
@@ -227,9 +227,9 @@ class TestMethods(unittest.TestCase):
             shuffled = RandomStreams(3).shuffle_row_elements(x)
             f = function([x], [shuffled, shuffled.permutation], mode=mode)
             value = np.arange(12.0).reshape(3, 4)
-            found, permutation = f(value)
-            np.testing.assert_array_equal(found, np.take_along_axis(value, permutation, -1))
-            np.testing.assert_array_equal(np.sort(found), value)
+            result, permutation = f(value)
+            np.testing.assert_array_equal(result, np.take_along_axis(value, permutation, -1))
+            np.testing.assert_array_equal(np.sort(result), value)
             state = first_state(3)
             np.testing.assert_array_equal(permutation, [state.permutation(4) for _ in range(3)])
 
@@ -251,9 +251,9 @@ class TestMethods(unittest.TestCase):
         streams = RandomStreams(3)
         op = RandomFunction("exponential", T.dvector)
         expected = first_state(3).exponential(2.0, 4), first_state(3, 1).normal(size=4)
-        for draw, wanted in zip((streams.gen(op, [4], 2.0), streams.gen(R.normal, (4,))), expected, strict=True):
+        for draw, reference in zip((streams.gen(op, [4], 2.0), streams.gen(R.normal, (4,))), expected, strict=True):
             self.assertIsInstance(draw, RandomVariable)
-            np.testing.assert_array_equal(function([], draw)(), wanted)
+            np.testing.assert_array_equal(function([], draw)(), reference)
 
     def test_gen_refuses_what_gives_no_state(self) -> None:
         for op in (lambda r: r, lambda r: (T.vector("x"), T.vector("y")), lambda r: (r, r)):

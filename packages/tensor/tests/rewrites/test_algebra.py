@@ -31,8 +31,8 @@ def close(a: Any, b: Any) -> bool:
 
 def rule(name: str) -> EquilibriumRewriter:
     """Return one rule, applied until it has nothing to do."""
-    (found,) = [entry.rewriter for entry in RULES if entry.rewriter.name == name]
-    return EquilibriumRewriter([found], name)
+    (result,) = [entry.rewriter for entry in RULES if entry.rewriter.name == name]
+    return EquilibriumRewriter([result], name)
 
 
 def full(inputs: list[Any], outputs: list[Any]) -> FunctionGraph:
@@ -112,9 +112,9 @@ class TestEachRule(unittest.TestCase):
         outputs = [build(x, y) for builds in FIRES.values() for build in builds]
         graph = full([x, y], outputs)
         a, b = RNG.rand(6) + 0.5, RNG.rand(6) + 0.5
-        wanted = interpret(outputs, {x: a, y: b})
+        expected = interpret(outputs, {x: a, y: b})
         got = interpret(graph.outputs, dict(zip(graph.inputs, (a, b), strict=True)))
-        for before, after in zip(wanted, got, strict=True):
+        for before, after in zip(expected, got, strict=True):
             self.assertEqual(np.asarray(before).dtype, np.asarray(after).dtype)
             close(after, before)
         graph.check_integrity()
@@ -220,12 +220,12 @@ class TestFullPipeline(unittest.TestCase):
             pool.append(STEPS[kind](a, b))
         outputs = pool[4:] or [x]
         values: dict[Any, Any] = {x: np.array([0.3, -1.2, 2.0]), y: np.array([[0.7, 1.1, -0.4]])}
-        wanted = interpret(outputs, values)
+        expected = interpret(outputs, values)
         graph = FunctionGraph([x, y], outputs)
         FAST_RUN.rewrite(graph)
         graph.check_integrity()
         got = interpret(graph.outputs, dict(zip(graph.inputs, values.values(), strict=True)))
-        for before, after in zip(wanted, got, strict=True):
+        for before, after in zip(expected, got, strict=True):
             assert_allclose(after, before, rtol=1e-7, atol=1e-9)
 
 
@@ -261,8 +261,8 @@ class TestIntegers(unittest.TestCase):
             ]
             for build in builds:
                 y = build(x)
-                found, wanted = function([x], y)(v), build(v)
-                self.assertEqual((found.dtype.kind, found.tolist()), (wanted.dtype.kind, wanted.tolist()))
+                result, expected = function([x], y)(v), build(v)
+                self.assertEqual((result.dtype.kind, result.tolist()), (expected.dtype.kind, expected.tolist()))
                 reductions = [n for n in full([x], [y]).toposort() if isinstance(n.op, Reduce)]
                 self.assertEqual(len(reductions), 1, str(y.owner.op))
 
@@ -284,10 +284,10 @@ class TestPowers(unittest.TestCase):
         ]
         for dtype in ("float64", "float32"):
             x = tt.vector("x", dtype=dtype)
-            for build, wanted, most in forms:
+            for build, expected, most in forms:
                 self.assertLessEqual(len(full([x], [build(x)]).toposort()), most)
-                found = function([x], build(x))(value.astype(dtype))
-                assert_allclose(found, wanted(value).astype(dtype))
+                result = function([x], build(x))(value.astype(dtype))
+                assert_allclose(result, expected(value).astype(dtype))
 
     def test_powers_that_others_use_stay(self) -> None:
         x = tt.dvector("x")
@@ -319,13 +319,13 @@ class TestPartsOfRows(unittest.TestCase):
 
     def test_chains_of_parts(self) -> None:
         x, b = tt.dmatrix("x"), tt.dvector("b")
-        y, wanted = x, np.arange(300.0).reshape(100, 3)
-        value = wanted
+        y, expected = x, np.arange(300.0).reshape(100, 3)
+        value = expected
         for _ in range(60):
-            y, wanted = tt.tanh(y + b)[1:], np.tanh(wanted + 0.25)[1:]
+            y, expected = tt.tanh(y + b)[1:], np.tanh(expected + 0.25)[1:]
         graph = full([x, b], [y])
         self.assertEqual(sum(isinstance(n.op, Subtensor) for n in graph.toposort()), 1)
-        assert_allclose(function([x, b], y)(value, np.full(3, 0.25)), wanted)
+        assert_allclose(function([x, b], y)(value, np.full(3, 0.25)), expected)
 
 
 class TestReductions(unittest.TestCase):
@@ -348,8 +348,8 @@ class TestReductions(unittest.TestCase):
                 check_rewrite(rule(name), [x, c], [build(x, c)], values, same=close)
                 graph = full([x, c], [build(x, c)])
                 (got,) = interpret(graph.outputs, dict(zip(graph.inputs, values[0], strict=True)))
-                (wanted,) = interpret([build(x, c)], {x: values[0][0], c: values[0][1]})
-                close(got, wanted)
+                (expected,) = interpret([build(x, c)], {x: values[0][0], c: values[0][1]})
+                close(got, expected)
 
     def test_lengths_come_from_the_inputs(self) -> None:
         x, y = tt.dmatrix("x"), tt.dmatrix("y")

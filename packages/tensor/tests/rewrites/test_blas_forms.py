@@ -55,23 +55,23 @@ FORMS: tuple[tuple[str, Form, list[type]], ...] = (
 class TestForms(unittest.TestCase):
     @slow
     @each(*FORMS)
-    def test_values_in_every_mode(self, name: str, form: Form, wanted: list[type]) -> None:
+    def test_values_in_every_mode(self, name: str, form: Form, expected: list[type]) -> None:
         truth = form(np.dot, VALUES)
         for dtype, tolerance in (("float64", 1e-11), ("float32", 3e-4)):
             for mode in MODES:
                 with self.subTest(dtype=dtype, mode=str(mode)):
                     f, values = compiled(form, dtype, mode)
-                    found = f(*values)
-                    self.assertEqual(found.dtype.name, dtype)
-                    np.testing.assert_allclose(found, truth, rtol=tolerance, atol=tolerance)
+                    result = f(*values)
+                    self.assertEqual(result.dtype.name, dtype)
+                    np.testing.assert_allclose(result, truth, rtol=tolerance, atol=tolerance)
 
     @each(*FORMS)
-    def test_fires_in_the_full_pipeline(self, name: str, form: Form, wanted: list[type]) -> None:
+    def test_fires_in_the_full_pipeline(self, name: str, form: Form, expected: list[type]) -> None:
         f, _ = compiled(form, "float64")
-        self.assertEqual(sorted(t.__name__ for t in of_blas(f)), sorted(t.__name__ for t in wanted))
+        self.assertEqual(sorted(t.__name__ for t in of_blas(f)), sorted(t.__name__ for t in expected))
 
     @each(*FORMS)
-    def test_gradients(self, name: str, form: Form, wanted: list[type]) -> None:
+    def test_gradients(self, name: str, form: Form, expected: list[type]) -> None:
         names = variables("float64")
         weights = RNG.normal(size=form(np.dot, VALUES).shape)
         cost = (form(tt.dot, names) * weights).sum()
@@ -84,7 +84,7 @@ class TestForms(unittest.TestCase):
             np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-10)
 
     @each(*FORMS)
-    def test_operands_that_are_not_contiguous(self, name: str, form: Form, wanted: list[type]) -> None:
+    def test_operands_that_are_not_contiguous(self, name: str, form: Form, expected: list[type]) -> None:
         f, values = compiled(form, "float64")
         truth = form(np.dot, VALUES)
         layouts: list[Callable[[Any], Any]] = [
@@ -94,8 +94,8 @@ class TestForms(unittest.TestCase):
             lambda x: np.repeat(x, 3, axis=0)[::3],
         ]
         for layout in layouts:
-            given = [layout(x) if x.ndim else x for x in values]
-            np.testing.assert_allclose(f(*given), truth, rtol=1e-11, atol=1e-12)
+            operands = [layout(x) if x.ndim else x for x in values]
+            np.testing.assert_allclose(f(*operands), truth, rtol=1e-11, atol=1e-12)
 
 
 class TestGuards(unittest.TestCase):
@@ -141,10 +141,10 @@ class TestGuards(unittest.TestCase):
         self.assertEqual(f(A.astype("f"), B.astype("f"), 2.0).dtype, np.float64)
 
     @each(("int64", Dot), ("complex128", Dot22))
-    def test_dtypes_without_sums_of_blas(self, dtype: str, wanted: type) -> None:
+    def test_dtypes_without_sums_of_blas(self, dtype: str, expected: type) -> None:
         x, y, z = (tt.matrix(name, dtype=dtype) for name in "xyz")
         f = function([x, y, z], z + tt.dot(x, y))
-        self.assertEqual(of_blas(f), [wanted])
+        self.assertEqual(of_blas(f), [expected])
         values = [(10 * v).astype(dtype) for v in (A, B, Z)]
         np.testing.assert_allclose(f(*values), values[2] + values[0] @ values[1])
 
@@ -182,10 +182,10 @@ class TestGuards(unittest.TestCase):
         n = variables("float64")
         expression = n["z"] - tt.dot(n["a"], n["b"])
         inputs: list[Variable] = [n["a"], n["b"], n["z"]]
-        for name, wanted in (("BlasOpt", [Dot]), ("dot22", [Dot]), ("gemm", [Dot22]), ("gemm_optimizer", [Dot22])):
+        for name, expected in (("BlasOpt", [Dot]), ("dot22", [Dot]), ("gemm", [Dot22]), ("gemm_optimizer", [Dot22])):
             f = function(inputs, expression, mode=Mode("cvm", "fast_run").excluding(name))
             with self.subTest(name=name):
-                self.assertEqual(of_blas(f), wanted)
+                self.assertEqual(of_blas(f), expected)
                 np.testing.assert_allclose(f(A, B, Z), Z - A @ B)
 
     def test_in_place_where_the_matrix_is_ours(self) -> None:
@@ -209,17 +209,17 @@ class TestEdges(unittest.TestCase):
         for expression in (n["z"] + n["s"] * tt.dot(n["a"], n["b"]), n["s"] * tt.dot(n["a"], n["b"])):
             for mode in ("FAST_RUN", "FAST_COMPILE", Mode("py", "fast_run")):
                 f = function([n["a"], n["b"], n["z"], n["s"]], expression, mode=mode, on_unused_input="ignore")
-                found = f(bad, B, Z, 0.0)
-                np.testing.assert_array_equal(np.isnan(found), np.arange(4)[:, None] + np.zeros((1, 3)) == 1)
+                result = f(bad, B, Z, 0.0)
+                np.testing.assert_array_equal(np.isnan(result), np.arange(4)[:, None] + np.zeros((1, 3)) == 1)
 
     def test_infinity_in_the_matrix_survives_a_factor_of_zero(self) -> None:
         n = variables("float64")
         bad = Z.copy()
         bad[0, 0] = np.inf
         f = function([n["a"], n["b"], n["z"], n["s"]], n["s"] * n["z"] + tt.dot(n["a"], n["b"]))
-        found = f(A, B, bad, 0.0)
-        self.assertTrue(np.isnan(found[0, 0]))
-        np.testing.assert_allclose(found.ravel()[1:], (A @ B).ravel()[1:])
+        result = f(A, B, bad, 0.0)
+        self.assertTrue(np.isnan(result[0, 0]))
+        np.testing.assert_allclose(result.ravel()[1:], (A @ B).ravel()[1:])
 
     @each((0, 5, 3), (4, 0, 3), (4, 5, 0), (0, 0, 0))
     def test_empty(self, rows: int, inner: int, columns: int) -> None:

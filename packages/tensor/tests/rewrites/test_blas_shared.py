@@ -115,12 +115,14 @@ class TestAliases(unittest.TestCase):
     def test_one_waits_and_the_next_cannot(self) -> None:
         square = RNG.normal(size=(4, 4))
         x = tt.dmatrix("x")
-        given = RNG.normal(size=(4, 4))
+        operand = RNG.normal(size=(4, 4))
         for mode in MODES:
             w = shared(square.copy(), name="w")
             new = w + tt.dot(x, x) + 2 * tt.dot(w, x)
-            function([x], updates=[(w, new)], mode=mode)(given)
-            np.testing.assert_allclose(w.get_value(), square + given @ given + 2 * square @ given, err_msg=str(mode))
+            function([x], updates=[(w, new)], mode=mode)(operand)
+            np.testing.assert_allclose(
+                w.get_value(), square + operand @ operand + 2 * square @ operand, err_msg=str(mode)
+            )
 
     def test_an_increment_and_a_product(self) -> None:
         n = variables("float64")

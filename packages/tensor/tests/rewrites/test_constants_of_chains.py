@@ -49,9 +49,9 @@ class TestCopies(unittest.TestCase):
         x = T.dvector("x")
         values = [np.float32(0), np.float64(0), -0.0, np.int8(0), False]
         y = T.add(*[x * value for value in (*values, *values)])
-        found = [(c.data.dtype.name, c.data.tobytes()) for c in constants_of(self.copied(y, x))]
+        results = [(c.data.dtype.name, c.data.tobytes()) for c in constants_of(self.copied(y, x))]
         expected = [("float32", bytes(4)), ("float64", bytes(8)), ("float32", np.float32(-0.0).tobytes())]
-        self.assertCountEqual(found, [*expected, ("int8", b"\0"), ("bool", b"\0")])
+        self.assertCountEqual(results, [*expected, ("int8", b"\0"), ("bool", b"\0")])
 
     def test_names_and_marks_stay_apart(self) -> None:
         x = T.dvector("x")
@@ -103,8 +103,8 @@ class TestDtypes(unittest.TestCase):
         y = mixed_links(x, 40)
         for mode in ("FAST_COMPILE", "FAST_RUN"):
             f = function([x], y, mode=Mode("cvm", mode.lower()).excluding("fusion"))
-            found = sorted((c.data.dtype.name, float(c.data.item())) for c in constants_of(f.maker.fgraph))
-            self.assertEqual([dtype for dtype, _ in found], ["float64"] * 2, mode)
+            results = sorted((c.data.dtype.name, float(c.data.item())) for c in constants_of(f.maker.fgraph))
+            self.assertEqual([dtype for dtype, _ in results], ["float64"] * 2, mode)
             values = expected = np.array([0.25, -1.0])
             for i in range(40):
                 expected = (np.tanh(expected), expected * 0.5, expected + values, expected - 1.5)[i % 4]
@@ -119,9 +119,9 @@ class TestDtypes(unittest.TestCase):
         self.assertEqual([c.data.dtype.name for c in constants_of(f.maker.fgraph)], ["float64"])
 
     def test_what_would_lose_something_stays(self) -> None:
-        x, whole = T.fvector("x"), T.bvector("n")
-        y = T.second(x, np.float64(0.1)), whole + np.int8(100)
-        f = function([x, whole], y, mode="FAST_COMPILE")
+        x, full = T.fvector("x"), T.bvector("n")
+        y = T.second(x, np.float64(0.1)), full + np.int8(100)
+        f = function([x, full], y, mode="FAST_COMPILE")
         filled, total = f(np.ones(2, "float32"), np.full(2, 27, "int8"))
         np.testing.assert_array_equal(filled, np.full(2, 0.1))
         np.testing.assert_array_equal(total, np.full(2, 127, "int8"))

@@ -35,8 +35,8 @@ class TestDeviceChoices(unittest.TestCase):
         x, w = T.tensor4("x"), T.tensor4("w")
         mode = get_default_mode().including("conv_meta", "low_memory").excluding("conv_dnn", "conv_gemm")
         f = function([x, w], conv2d(x, w), mode=mode)
-        found = f(np.ones((1, 1, 3, 3)), np.ones((1, 1, 2, 2)))
-        np.testing.assert_array_equal(found, np.full((1, 1, 2, 2), 4.0))
+        result = f(np.ones((1, 1, 3, 3)), np.ones((1, 1, 2, 2)))
+        np.testing.assert_array_equal(result, np.full((1, 1, 2, 2), 4.0))
 
     def test_a_step_that_is_none(self) -> None:
         with self.assertRaises(KeyError):

@@ -63,7 +63,7 @@ class TestEquations(unittest.TestCase):
 
     def test_text_is_what_the_source_says(self) -> None:
         text = [str(equation) for rule in RULES.values() for equation in rule.equations]
-        for wanted in (
+        for expected in (
             "log(exp(x)) -> x",
             "-x + -y -> -(x + y)",
             "a * 1 -> a",
@@ -71,7 +71,7 @@ class TestEquations(unittest.TestCase):
             "inv(a.T) -> inv(a).T",
             "sum(-x) -> -sum(x) where nothing else uses its parts",
         ):
-            self.assertIn(wanted, text)
+            self.assertIn(expected, text)
         # A left-hand side that is plain is Python: it reads as what it prints as.
         for line in text:
             before = line.split(" -> ")[0]
@@ -130,12 +130,12 @@ class TestEquations(unittest.TestCase):
             "one_in_product": (T.constant(1.0), scalar.mul),
             "zero_in_product": (T.constant(0.0), None),
         }
-        for (name, (factor, op)), place in itertools.product(special.items(), (0, 4, 9)):
-            with self.subTest(name, place=place):
-                fgraph = FunctionGraph(factors, [T.mul(*factors[:place], factor, *factors[place:])])
+        for (name, (factor, op)), position in itertools.product(special.items(), (0, 4, 9)):
+            with self.subTest(name, place=position):
+                fgraph = FunctionGraph(factors, [T.mul(*factors[:position], factor, *factors[position:])])
                 self.assertEqual(WalkRewriter(RULES[name]).rewrite(fgraph).changes, 1)
-                found = fgraph.outputs[0].owner.op
-                self.assertEqual(getattr(found, "scalar_op", None) == op, op is not None)
+                result = fgraph.outputs[0].owner.op
+                self.assertEqual(getattr(result, "scalar_op", None) == op, op is not None)
 
     def test_equal_terms_are_made_once(self) -> None:
         @equations(T.log.scalar_op, phases=())
@@ -147,9 +147,9 @@ class TestEquations(unittest.TestCase):
         x: Any = T.vector("x")
         node = T.log(T.exp(x)).owner
         assert node is not None
-        made: Any = doubled.transform(FunctionGraph([x], [node.outputs[0]], clone=False), node)
-        known, square = made[0].owner.inputs
-        self.assertIs(known, node.inputs[0])
+        result: Any = doubled.transform(FunctionGraph([x], [node.outputs[0]], clone=False), node)
+        reference, square = result[0].owner.inputs
+        self.assertIs(reference, node.inputs[0])
         self.assertIs(*square.owner.inputs)
 
 
@@ -199,12 +199,12 @@ class Expression:
 
     def values(self, rng: np.random.RandomState) -> list[Any]:
         """Return numbers for the inputs; choices are 0 or 1."""
-        made = []
+        result = []
         for name, variable in self.inputs.items():
             number = rng.uniform(-2, 2, (SIZE,) * variable.ndim)
             number = rng.randint(0, 2, SIZE) if name == "c" else number * (1 if "float" in variable.dtype else 3)
-            made.append(np.asarray(number).astype(variable.dtype))
-        return made
+            result.append(np.asarray(number).astype(variable.dtype))
+        return result
 
 
 def expressions(equation: Equation) -> Iterator[Expression]:
@@ -219,9 +219,9 @@ def fitting(rule: EquationRewriter, equation: Equation) -> tuple[Expression, Any
     """Return an expression that an equation is the first to fit, and what becomes of it."""
     for expression in expressions(equation):
         graph = FunctionGraph(list(expression.inputs.values()), [expression.output], clone=False)
-        found = rule.transform(graph, expression.output.owner)
-        if found and rule.last is equation:
-            return expression, found[0]
+        result = rule.transform(graph, expression.output.owner)
+        if result and rule.last is equation:
+            return expression, result[0]
     return None
 
 
@@ -239,11 +239,11 @@ class TestEachEquation(unittest.TestCase):
                 if not any(True for _ in itertools.islice(expressions(equation), 1)):
                     continue  # Not elementwise: the table of cases has it.
                 with self.subTest(rule=name, equation=str(equation)), np.errstate(all="ignore"):
-                    found = fitting(rule, equation)
-                    if found is None:
+                    result = fitting(rule, equation)
+                    if result is None:
                         left.append(str(equation))
                         continue
-                    expression, after = found
+                    expression, after = result
                     self.compare(expression, after, rng)
                     checked += 1
         self.assertGreaterEqual(checked, 130)
@@ -257,8 +257,8 @@ class TestEachEquation(unittest.TestCase):
         for _ in range(3):
             before, now = run((inputs, [expression.output, after]), expression.values(rng))
             before, now = np.broadcast_arrays(before, now)
-            known = np.isfinite(before)
-            np.testing.assert_allclose(now[known], before[known], 1e-9, 1e-12)
+            reference = np.isfinite(before)
+            np.testing.assert_allclose(now[reference], before[reference], 1e-9, 1e-12)
 
 
 class Pair(Op):
@@ -318,12 +318,12 @@ class TestOpsOfEquations(unittest.TestCase):
 
     def test_what_wildcards_fit_counts(self) -> None:
         text = "from __future__ import annotations\ndef rule(x: Kind): return [log(exp(x)) >> x]"
-        found = []
+        results = []
         for kind in (Real, Anything, Real):
             space: dict[str, Any] = {"Kind": kind, "log": log, "exp": exp, "__name__": __name__}
             exec(text, space)
-            found.append(StructuralHasher().of(equation_rewriter(T.log)(space["rule"])))
-        self.assertEqual([found[0] == one for one in found], [True, False, True])
+            results.append(StructuralHasher().of(equation_rewriter(T.log)(space["rule"])))
+        self.assertEqual([results[0] == one for one in results], [True, False, True])
 
     def test_other_outputs_of_a_node_are_uses_of_it(self) -> None:
         first, second = Pair()(self.x, return_list=True)
@@ -334,8 +334,8 @@ class TestOpsOfEquations(unittest.TestCase):
 
     def test_a_class_that_is_used_twice_is_one_op(self) -> None:
         x, y = self.x, self.y
-        found = apply_rewrite(product_of_powers, [x, y], [Power(2)(x) * Power(2)(y)])
-        self.assertEqual(found.after.outputs[0].owner.op, Power(2))
+        result = apply_rewrite(product_of_powers, [x, y], [Power(2)(x) * Power(2)(y)])
+        self.assertEqual(result.after.outputs[0].owner.op, Power(2))
         self.assertEqual(self.changes(product_of_powers, Power(2)(x) * Power(3)(y)), 0)
         # Where the right-hand side does not use it, nothing has to tell which one it is.
         self.assertEqual(self.changes(twice_a_power, Power(2)(Power(3)(x))), 1)
@@ -343,8 +343,8 @@ class TestOpsOfEquations(unittest.TestCase):
     def test_two_names_may_be_two_ops(self) -> None:
         outer = Power(2)(Power(3)(self.x))
         graph = FunctionGraph([self.x], [outer], clone=False)
-        found: Any = (product_of_powers(graph, outer.owner) or [outer])[0]
-        self.assertEqual((found.owner.op, found.owner.inputs[0].owner.op), (Power(3), Power(2)))
+        result: Any = (product_of_powers(graph, outer.owner) or [outer])[0]
+        self.assertEqual((result.owner.op, result.owner.inputs[0].owner.op), (Power(3), Power(2)))
 
     def test_threads_have_answers_of_their_own(self) -> None:
         self.changes(twice_a_power, Power(2)(Power(2)(self.x)))
@@ -379,23 +379,23 @@ class TestBothSides(unittest.TestCase):
     def test_guards_are_asked(self) -> None:
         """Where a condition does not hold, the node stays as it is."""
         v = given()
-        whole, truth = T.lvector("whole"), v.x > 0
+        full, truth = T.lvector("whole"), v.x > 0
         quiet: dict[str, list[Any]] = {
             "one_as_divisor": [v.x // 1],
             "zero_in_difference": [T.sub(0, truth)],
             "square_of_equal_factors": [truth * truth],
-            "log_of_exp": [T.log(T.exp(whole))],
-            "square_root_of_square": [T.sqrt(T.sqr(whole))],
+            "log_of_exp": [T.log(T.exp(full))],
+            "square_root_of_square": [T.sqrt(T.sqr(full))],
             "comparison_with_itself": [T.eq(v.x, v.x), T.ge(v.x, v.x)],
             "logic_known": [T.and_(v.n, 1), T.or_(v.n, 3)],
             "sum_of_multiple": [(np.inf * v.A).sum()],
-            "product_of_sizes": [abs(whole) * abs(whole[::-1])],
-            "switch_outside_product": [T.switch(v.p, whole, 0) * whole],
+            "product_of_sizes": [abs(full) * abs(full[::-1])],
+            "switch_outside_product": [T.switch(v.p, full, 0) * full],
         }
         for name, outputs in quiet.items():
             for k, output in enumerate(outputs):
                 with self.subTest(rule=name, expression=k):
-                    after = apply_rewrite(RULES[name], [*v.variables(), whole], [output])
+                    after = apply_rewrite(RULES[name], [*v.variables(), full], [output])
                     self.assertEqual(after.profile.changes, 0)
 
     def test_exactness(self) -> None:

@@ -120,8 +120,8 @@ class Close:
 
 def results(build: Build, dtype: str = "float64") -> tuple[list[Any], list[Any]]:
     inputs = given(dtype)
-    found = build(inputs)
-    return inputs.variables(), found if isinstance(found, list) else [found]
+    result = build(inputs)
+    return inputs.variables(), result if isinstance(result, list) else [result]
 
 
 def mode(case: Case) -> Mode:
@@ -141,8 +141,8 @@ def alone(name: str, case: Case) -> GraphRewriter:
 
 def run(graph: FunctionGraph | tuple[list[Any], list[Any]], row: list[Any]) -> list[Any]:
     inputs, outputs = (graph.inputs, graph.outputs) if isinstance(graph, FunctionGraph) else graph
-    found: list[Any] = interpret(outputs, dict(zip(inputs, row, strict=True)))
-    return found
+    result: list[Any] = interpret(outputs, dict(zip(inputs, row, strict=True)))
+    return result
 
 
 class TestEveryRule(unittest.TestCase):
@@ -151,8 +151,8 @@ class TestEveryRule(unittest.TestCase):
         self.assertLessEqual({entry.rewriter.name for entry in RULES}, set(RULE_OF))
 
     def test_each_graph_rewriter_has_tests(self) -> None:
-        found = {item.name for item in registered(optdb) if isinstance(item, GraphRewriter)}
-        self.assertEqual(found - set(GRAPH_REWRITERS), set())
+        results = {item.name for item in registered(optdb) if isinstance(item, GraphRewriter)}
+        self.assertEqual(results - set(GRAPH_REWRITERS), set())
 
     def test_what_comes_first_does_so(self) -> None:
         for name, case in CASES.items():
@@ -231,10 +231,10 @@ class TestNothingIsUndone(unittest.TestCase):
     def check(self, case: Case, inputs: list[Variable], outputs: list[Variable], phase: str, shuffles: int) -> None:
         rng = np.random.RandomState(7)
         row = values(rng, special=False)
-        wanted = run((inputs, outputs), row)
+        expected = run((inputs, outputs), row)
         rules = optdb[phase].query("fast_run")
         for result in shuffled_results(rules, inputs, outputs, shuffles=shuffles, seed=1):
-            for a, b in zip(wanted, run(result.after, row), strict=True):
+            for a, b in zip(expected, run(result.after, row), strict=True):
                 Close(case)(a, b)
 
     @slow

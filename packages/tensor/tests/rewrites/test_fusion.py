@@ -77,9 +77,9 @@ class TestComposites(unittest.TestCase):
 class FusionTestCase(unittest.TestCase):
     def assert_same_values(self, inputs: list[Any], outputs: list[Any], values: list[Any]) -> FunctionGraph:
         graph = fused(inputs, outputs)
-        wanted = interpret(outputs, dict(zip(inputs, values, strict=True)))
+        expected = interpret(outputs, dict(zip(inputs, values, strict=True)))
         got = interpret(graph.outputs, dict(zip(graph.inputs, values, strict=True)))
-        for a, b in zip(got, wanted, strict=True):
+        for a, b in zip(got, expected, strict=True):
             self.assertEqual(a.dtype, b.dtype)
             assert_allclose(a, b)
         return graph

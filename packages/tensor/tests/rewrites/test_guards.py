@@ -19,9 +19,9 @@ class TestValuesStay(unittest.TestCase):
     def assert_kept(self, inputs: list[Any], output: Any, *values: Any, rtol: float = 1e-12) -> None:
         plain: Any = function(inputs, output, mode=Mode("py", None))
         fast: Any = function(inputs, output, mode=FAST_RUN)
-        wanted, got = np.asarray(plain(*values)), np.asarray(fast(*values))
-        self.assertEqual((got.dtype, got.shape), (wanted.dtype, wanted.shape))
-        assert_allclose(got, wanted, rtol=rtol, atol=0)
+        expected, got = np.asarray(plain(*values)), np.asarray(fast(*values))
+        self.assertEqual((got.dtype, got.shape), (expected.dtype, expected.shape))
+        assert_allclose(got, expected, rtol=rtol, atol=0)
 
     def test_negated_unsigned_integers_wrap_around(self) -> None:
         x, u = tt.dvector("x"), tt.TensorType("uint8", [False])("u")
@@ -70,8 +70,8 @@ class TestValuesStay(unittest.TestCase):
         for output in (weights / weights.sum(axis=1, keepdims=True), (weights.T / weights.sum(axis=1)).T):
             fast: Any = function([x], output)
             values = RNG.rand(2, 3)
-            wanted = np.exp(values) / np.exp(values).sum(axis=1, keepdims=True)
-            assert_allclose(fast(values), wanted, rtol=1e-9)
+            expected = np.exp(values) / np.exp(values).sum(axis=1, keepdims=True)
+            assert_allclose(fast(values), expected, rtol=1e-9)
 
     def test_coefficients_out_of_range_are_not_joined(self) -> None:
         x, f = tt.dvector("x"), tt.fvector("f")

@@ -39,16 +39,16 @@ class TestInplaceForms(unittest.TestCase):
         graph.attach_feature(Supervisor(graph.inputs))
         InplaceElemwiseOptimizer(Elemwise).rewrite(graph)
         f: Any = function(graph.inputs, graph.outputs, mode=Mode("py", None), accept_inplace=True)
-        given = np.array([0.5, 1.0])
-        first, second = f(given)
-        np.testing.assert_allclose(first, np.exp(given) + 1)
-        np.testing.assert_allclose(second, given * np.exp(given))
+        operand = np.array([0.5, 1.0])
+        first, second = f(operand)
+        np.testing.assert_allclose(first, np.exp(operand) + 1)
+        np.testing.assert_allclose(second, operand * np.exp(operand))
 
     def test_native_loops_are_left_to_the_machine(self) -> None:
         x = T.dvector("x")
-        for mode, wanted in ((FAST_RUN, False), (FAST_RUN.excluding("fusion"), True)):
+        for mode, expected in ((FAST_RUN, False), (FAST_RUN.excluding("fusion"), True)):
             # Without fusion graphs are made to be looked at, and show what is overwritten.
-            with self.subTest(shown=wanted):
+            with self.subTest(shown=expected):
                 f: Any = function([x], T.dot(T.exp(x + 1), x), mode=mode)
                 loops = [node.op for node in f.maker.fgraph.toposort() if isinstance(node.op, Elemwise)]
-                self.assertEqual(any(op.destroy_map for op in loops), wanted)
+                self.assertEqual(any(op.destroy_map for op in loops), expected)

@@ -74,8 +74,8 @@ class TestLengthsAlone(unittest.TestCase):
         for result in results:
             with self.subTest(str(result)):
                 lengths: Any = function(inputs, result.shape, mode="FAST_RUN", on_unused_input="ignore")
-                whole: Any = function(inputs, result, mode="FAST_COMPILE", on_unused_input="ignore")
-                self.assertEqual(tuple(lengths(*values, 2)), whole(*values, 2).shape)
+                full: Any = function(inputs, result, mode="FAST_COMPILE", on_unused_input="ignore")
+                self.assertEqual(tuple(lengths(*values, 2)), full(*values, 2).shape)
                 costly = [str(node.op) for node in lengths.maker.fgraph.toposort() if not _is_cheap(node)]
                 self.assertEqual(costly, [])
 

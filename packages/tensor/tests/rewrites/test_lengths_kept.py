@@ -122,12 +122,12 @@ def differences(ndim: int, frame: Callable[[Expression], Expression], build: Exp
     rng = np.random.default_rng(1)
     for one, other in SHAPES[ndim]:
         arguments = rng.random(one) + 0.5, rng.random(other) + 0.5
-        expected, found = outcome(written, *arguments), outcome(f, *arguments)
-        if expected is None or found is None:
-            if expected is not found:
-                yield f"{one}, {other}: {'error' if found is None else found.shape}"
-        elif expected.shape != found.shape or not np.allclose(expected, found, equal_nan=True):
-            yield f"{one}, {other}: {expected} became {found}"
+        expected, result = outcome(written, *arguments), outcome(f, *arguments)
+        if expected is None or result is None:
+            if expected is not result:
+                yield f"{one}, {other}: {'error' if result is None else result.shape}"
+        elif expected.shape != result.shape or not np.allclose(expected, result, equal_nan=True):
+            yield f"{one}, {other}: {expected} became {result}"
 
 
 class TestDroppedOperands(unittest.TestCase):

@@ -32,7 +32,7 @@ class TestLengthsOfChains(unittest.TestCase):
 
     def test_values(self) -> None:
         x, y = self.chain(6)
-        expected = given = np.linspace(-1, 1, 9)
+        expected = operand = np.linspace(-1, 1, 9)
         for _ in range(6):
             expected = np.tanh(expected)[1:] * len(expected)
-        np.testing.assert_allclose(function([x], y)(given), expected)
+        np.testing.assert_allclose(function([x], y)(operand), expected)

@@ -63,12 +63,12 @@ ALSO: dict[str, set[str]] = {
 
 def names_in(database: RewriteDatabase[Any], query: RewriteQuery) -> set[str]:
     """Return the names, others included, of what a query selects."""
-    found: set[str] = set()
+    results: set[str] = set()
     for entry, _ in database.selected(query):
-        found |= {entry.name} | entry.aliases
+        results |= {entry.name} | entry.aliases
         if isinstance(entry.item, RewriteDatabase):
-            found |= names_in(entry.item, query.for_database(entry.name))
-    return found
+            results |= names_in(entry.item, query.for_database(entry.name))
+    return results
 
 
 def summary(level: str) -> set[str]:
@@ -76,8 +76,8 @@ def summary(level: str) -> set[str]:
     text = io.StringIO()
     optdb.query(predefined_optimizers[level]).print_summary(text)
     lines = text.getvalue().splitlines()[1:]
-    found = {line.split(":")[0].split("(")[0].split("[")[0].strip() for line in lines}
-    return found | {name for line in lines if "[" in line for name in line.split("[")[1].rstrip("]").split(", ")}
+    results = {line.split(":")[0].split("(")[0].split("[")[0].strip() for line in lines}
+    return results | {name for line in lines if "[" in line for name in line.split("[")[1].rstrip("]").split(", ")}
 
 
 PROGRAM = """
@@ -92,19 +92,19 @@ print("log_of_one_plus" in rules, "assert_left_out" in rules)
 class TestLevels(unittest.TestCase):
     def test_the_table_of_the_manual_is_what_summaries_show(self) -> None:
         shown = {level: summary(level) for level in LEVELS}
-        for row, (rewrites, wanted) in TABLE.items():
+        for row, (rewrites, expected) in TABLE.items():
             for rewrite in rewrites:
                 with self.subTest(row=row, rewrite=rewrite):
-                    self.compare({level for level in LEVELS if rewrite in shown[level]}, wanted)
+                    self.compare({level for level in LEVELS if rewrite in shown[level]}, expected)
 
     def test_other_names(self) -> None:
         names = {level: names_in(optdb, predefined_optimizers[level]) for level in LEVELS}
-        for rewrite, wanted in ALSO.items():
+        for rewrite, expected in ALSO.items():
             with self.subTest(rewrite=rewrite):
-                self.compare({level for level in LEVELS if rewrite in names[level]}, wanted)
+                self.compare({level for level in LEVELS if rewrite in names[level]}, expected)
 
-    def compare(self, found: set[str], wanted: set[str]) -> None:
-        self.assertEqual(found - ({"Stabilization"} - wanted), wanted)
+    def compare(self, result: set[str], expected: set[str]) -> None:
+        self.assertEqual(result - ({"Stabilization"} - expected), expected)
 
     def test_levels_are_the_modes_they_stand_for(self) -> None:
         self.assertEqual(predefined_optimizers["o4"], predefined_optimizers["fast_run"])

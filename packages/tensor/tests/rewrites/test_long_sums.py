@@ -60,12 +60,12 @@ class TestChains(unittest.TestCase):
         rng = np.random.default_rng(5)
         terms = [T.dvector() for _ in range(100)]
         values = [rng.normal(size=3) * 10.0 ** rng.integers(-8, 8) for _ in terms]
-        total, wanted = terms[0], values[0]
+        total, expected = terms[0], values[0]
         for term, value in zip(terms[1:], values[1:], strict=True):
-            total, wanted = total + term, wanted + value
+            total, expected = total + term, expected + value
         graph = FunctionGraph(terms, [total], clone=False)
         profile = WalkRewriter(sums_and_products_joined).rewrite(graph)
-        np.testing.assert_array_equal(function(terms, total)(*values), wanted)
+        np.testing.assert_array_equal(function(terms, total)(*values), expected)
         nodes = graph.toposort()
         self.assertEqual([len(node.inputs) for node in nodes], [29, 29, 29, 16])
         self.assertEqual([v for node in nodes for v in node.inputs if v.owner is None], terms)
@@ -112,10 +112,13 @@ class TestChainsOfConstants(unittest.TestCase):
 
     def test_signs(self) -> None:
         x = T.dvector("x")
-        y, wanted = x, 5.0
+        y, expected = x, 5.0
         for i in range(40):
-            y, wanted = ((y + i, wanted + i), (y - 2.0, wanted - 2.0), (i - y, i - wanted), (2.0 + y, 2.0 + wanted))[
-                i % 4
-            ]
+            y, expected = (
+                (y + i, expected + i),
+                (y - 2.0, expected - 2.0),
+                (i - y, i - expected),
+                (2.0 + y, 2.0 + expected),
+            )[i % 4]
         for mode in ("FAST_RUN", "FAST_COMPILE"):
-            np.testing.assert_allclose(function([x], y, mode=mode)([5.0]), [wanted])
+            np.testing.assert_allclose(function([x], y, mode=mode)([5.0]), [expected])

@@ -108,7 +108,7 @@ class TestNoTransposedCopy(unittest.TestCase):
         rng = np.random.RandomState(0)
         a, b, z = T.dmatrices("a", "b", "z")
         s = T.dscalar("s")
-        given = {a: rng.rand(n, n), b: rng.rand(n, n), z: rng.rand(n, n), s: np.array(0.5)}
+        numbers = {a: rng.rand(n, n), b: rng.rand(n, n), z: rng.rand(n, n), s: np.array(0.5)}
         for k, output in enumerate(
             (
                 T.dot(a.T, b),
@@ -125,8 +125,8 @@ class TestNoTransposedCopy(unittest.TestCase):
             )
         ):
             with self.subTest(expression=k):
-                inputs = [v for v in given if v in set(graph_inputs([output]))]
-                values = [given[v] for v in inputs]
+                inputs = [v for v in numbers if v in set(graph_inputs([output]))]
+                values = [numbers[v] for v in inputs]
                 plain: Any = function(inputs, output, mode="FAST_COMPILE")
                 f: Any = function(inputs, output)
                 assert_allclose(f(*values), plain(*values), rtol=1e-9)

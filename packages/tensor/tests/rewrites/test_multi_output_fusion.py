@@ -30,10 +30,10 @@ class OnePassTestCase(unittest.TestCase):
     def compiled(self, inputs: list[Any], outputs: list[Any], *values: Any) -> list[Any]:
         """Return the nodes of a compiled program that do work, after its values have been compared."""
         plain: Any = function(inputs, outputs, mode=Mode("py", None))
-        wanted = plain(*values)
+        expected = plain(*values)
         for mode in (FAST_RUN, Mode("py", "fast_run"), Mode("cvm", "o2")):
             f: Any = function(inputs, outputs, mode=mode)
-            for a, b in zip(f(*values), wanted, strict=True):
+            for a, b in zip(f(*values), expected, strict=True):
                 self.assertEqual(a.dtype, b.dtype)
                 assert_allclose(a, b, rtol=1e-5 if a.dtype == "float32" else 1e-9)
         fast: Any = function(inputs, outputs)

@@ -41,12 +41,12 @@ class TestOverwriting(unittest.TestCase):
     def overwritten(self, build: Build, mode: Mode) -> bool:
         """Tell whether the result lies in the memory of an operand that the caller offers; values are checked."""
         z, x, y = T.dmatrices("z", "x", "y")
-        wanted = function([z, x, y], build(z, x, y), mode=Mode("py", None))(*given())
+        expected = function([z, x, y], build(z, x, y), mode=Mode("py", None))(*given())
         f: Any = function([In(z, mutable=True), x, y], Out(build(z, x, y), borrow=True), mode=mode)
         values = given()
-        found = f(*values)
-        np.testing.assert_allclose(found, wanted, rtol=1e-12)
-        shared_memory = bool(np.shares_memory(found, values[0]))
+        result = f(*values)
+        np.testing.assert_allclose(result, expected, rtol=1e-12)
+        shared_memory = bool(np.shares_memory(result, values[0]))
         if not shared_memory:
             np.testing.assert_array_equal(values[0], given()[0])
         return shared_memory
@@ -78,10 +78,10 @@ class TestOverwriting(unittest.TestCase):
                 self.assertTrue(self.overwritten(build, mode.including(name)))
 
     def test_levels(self) -> None:
-        for level, wanted in {"o4": True, "o3": False, "o2": False, "unsafe": False, "merge": False}.items():
+        for level, expected in {"o4": True, "o3": False, "o2": False, "unsafe": False, "merge": False}.items():
             for name in ("inplace_elemwise", "inplace_setsubtensor"):
                 with self.subTest(level=level, name=name):
-                    self.assertEqual(self.overwritten(FORMS[name], Mode("cvm", level)), wanted)
+                    self.assertEqual(self.overwritten(FORMS[name], Mode("cvm", level)), expected)
 
     def test_excluding_one_kind_leaves_the_others(self) -> None:
         mode = FAST_RUN.excluding("inplace_setsubtensor")
@@ -90,7 +90,7 @@ class TestOverwriting(unittest.TestCase):
 
     def test_shared_storage(self) -> None:
         """Updates of parts go into the storage of a shared variable unless that is excluded."""
-        for mode, wanted in ((FAST_RUN, True), (FAST_RUN.excluding("local_inplace_setsubtensor"), False)):
+        for mode, expected in ((FAST_RUN, True), (FAST_RUN.excluding("local_inplace_setsubtensor"), False)):
             table = shared(np.zeros((50, 4)), name="table")
             i = T.lscalar("i")
             f: Any = function([i], [], updates=[(table, T.inc_subtensor(table[i], 1.0))], mode=mode)
@@ -99,16 +99,16 @@ class TestOverwriting(unittest.TestCase):
             f(3)
             f(5)
             after = table.get_value(borrow=True)
-            self.assertEqual(after.ctypes.data == before, wanted)
+            self.assertEqual(after.ctypes.data == before, expected)
             self.assertEqual((after[3, 0], after[5, 0], after.sum()), (2.0, 1.0, 12.0))
 
     def test_copies_and_subsets_overwrite_as_their_function_does(self) -> None:
         z = T.dvector("z")
-        for mode, wanted in ((FAST_RUN, True), (FAST_RUN.excluding("inplace"), False)):
+        for mode, expected in ((FAST_RUN, True), (FAST_RUN.excluding("inplace"), False)):
             f: Any = function([In(z, mutable=True)], [Out(T.exp(z) + 1, borrow=True)], mode=mode)
             for again in (f, f.copy(), lambda value, f=f: f(value, output_subset=[0])):
                 value = np.ones(3)
-                self.assertEqual(bool(np.shares_memory(again(value)[0], value)), wanted)
+                self.assertEqual(bool(np.shares_memory(again(value)[0], value)), expected)
 
 
 class TestRandomStates(unittest.TestCase):
@@ -120,11 +120,11 @@ class TestRandomStates(unittest.TestCase):
         last, second = uniform(moved, (3,))
         f: Any = function([In(state, mutable=True)], [first, second, Out(last, borrow=True)], mode=mode)
         value = np.random.RandomState(3)
-        found = f(value)
-        wanted = np.random.RandomState(3)
-        np.testing.assert_array_equal(found[0], wanted.uniform(size=3))
-        np.testing.assert_array_equal(found[1], wanted.uniform(size=3))
-        self.assertEqual(found[2].uniform(), wanted.uniform())
+        result = f(value)
+        expected = np.random.RandomState(3)
+        np.testing.assert_array_equal(result[0], expected.uniform(size=3))
+        np.testing.assert_array_equal(result[1], expected.uniform(size=3))
+        self.assertEqual(result[2].uniform(), expected.uniform())
         untouched = value.uniform() == np.random.RandomState(3).uniform()
         flags = [n.op.inplace for n in f.maker.fgraph.toposort() if isinstance(n.op, RandomFunction)]
         self.assertEqual(untouched, not any(flags))
@@ -153,11 +153,11 @@ class TestArgumentsGivenTwice(unittest.TestCase):
                 value = np.random.RandomState(3)
                 pairs = [(value, value), (np.random.RandomState(value._bit_generator), value)]
                 for first, second in pairs:
-                    wanted = np.random.RandomState(3)
-                    wanted.set_state(value.get_state())
-                    numbers = wanted.uniform(size=3)
-                    for found in f(first, second):
-                        np.testing.assert_array_equal(found, numbers)
+                    expected = np.random.RandomState(3)
+                    expected.set_state(value.get_state())
+                    numbers = expected.uniform(size=3)
+                    for item in f(first, second):
+                        np.testing.assert_array_equal(item, numbers)
 
     def test_lists_and_what_is_in_them(self) -> None:
         kind = typed_list.TypedListType(T.dvector)
@@ -168,14 +168,14 @@ class TestArgumentsGivenTwice(unittest.TestCase):
                 longer = [typed_list.append(x, item), typed_list.append(y, item)]
                 f = function([In(x, mutable=True), In(y, mutable=both), item], longer, mode=mode)
                 value = [np.zeros(1)]
-                for found in f(value, value, np.ones(1)):
-                    self.assertEqual([array.tolist() for array in found], [[0.0], [1.0]])
+                for result in f(value, value, np.ones(1)):
+                    self.assertEqual([array.tolist() for array in result], [[0.0], [1.0]])
         x, y = kind("x"), kind("y")
         for mode in self.modes():
             f = function([In(x, mutable=True), y], [T.exp(x[0]), y[0] + 0], mode=mode)
             shared_array = np.zeros(2)
-            found = f([shared_array], [shared_array])
-            self.assertEqual([array.tolist() for array in found], [[1.0, 1.0], [0.0, 0.0]])
+            result = f([shared_array], [shared_array])
+            self.assertEqual([array.tolist() for array in result], [[1.0, 1.0], [0.0, 0.0]])
 
     def test_shared_value(self) -> None:
         value = np.random.RandomState(3)

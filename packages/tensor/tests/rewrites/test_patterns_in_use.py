@@ -91,8 +91,8 @@ class TestPatternsInUse(unittest.TestCase):
             for optimizer in MODES:
                 x = T.dvector("x")
                 with np.errstate(all="ignore"):
-                    outputs, wanted = build(x)
+                    outputs, expected = build(x)
                     f: Any = function([x], outputs, mode=Mode("cvm", optimizer))
-                    for k, (got, value) in enumerate(zip(f(Z), wanted, strict=True)):
+                    for k, (got, value) in enumerate(zip(f(Z), expected, strict=True)):
                         with self.subTest(program=build.__name__, optimizer=optimizer, output=k):
                             assert_allclose(got, value, rtol=1e-9, atol=1e-12)

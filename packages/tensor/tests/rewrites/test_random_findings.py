@@ -22,13 +22,13 @@ class ProductsOfNarrowFactors(unittest.TestCase):
 
     def test_a_sign_before_a_truth_value(self) -> None:
         x = tt.dmatrix("x")
-        found = run(tt.grad((-x).max(-1).sum(), x), [x], np.array([[1.0, 3.0], [5.0, 2.0]]))
-        assert_allclose(found, [[-1.0, 0.0], [0.0, -1.0]])
+        result = run(tt.grad((-x).max(-1).sum(), x), [x], np.array([[1.0, 3.0], [5.0, 2.0]]))
+        assert_allclose(result, [[-1.0, 0.0], [0.0, -1.0]])
 
     def test_a_truth_value_times_minus_one(self) -> None:
         x = tt.dmatrix("x")
-        found = run(tt.grad(tt.ptp(x, axis=1).sum(), x), [x], np.array([[1.0, 3.0], [5.0, 2.0]]))
-        assert_allclose(found, [[-1.0, 1.0], [1.0, -1.0]])
+        result = run(tt.grad(tt.ptp(x, axis=1).sum(), x), [x], np.array([[1.0, 3.0], [5.0, 2.0]]))
+        assert_allclose(result, [[-1.0, 1.0], [1.0, -1.0]])
 
     def test_small_integers_times_minus_one(self) -> None:
         i, j = tt.bvectors("i", "j")
@@ -38,14 +38,14 @@ class ProductsOfNarrowFactors(unittest.TestCase):
 
     def test_a_power_of_small_integers_does_not_overflow(self) -> None:
         x, i = tt.dvector("x"), tt.bvector("i")
-        found = run(2 * (3 * (x * i * i)), [x, i], np.array([1.0, 0.5]), np.array([100, -100], "int8"))
-        assert_allclose(found, [60000.0, 30000.0])
+        result = run(2 * (3 * (x * i * i)), [x, i], np.array([1.0, 0.5]), np.array([100, -100], "int8"))
+        assert_allclose(result, [60000.0, 30000.0])
 
     def test_a_quotient_by_narrow_floats_does_not_overflow(self) -> None:
         x, y, z = tt.dvector("x"), tt.fvector("y"), tt.fvector("z")
         large = np.array([1e30], "float32")
-        found = run(2 * (3 * (x / y / z)), [x, y, z], np.array([1e40]), large, large)
-        assert_allclose(found, 6e40 / large.astype("float64") / large.astype("float64"))
+        result = run(2 * (3 * (x / y / z)), [x, y, z], np.array([1e40]), large, large)
+        assert_allclose(result, 6e40 / large.astype("float64") / large.astype("float64"))
 
 
 class SumsOfOtherDtypes(unittest.TestCase):
@@ -84,21 +84,21 @@ class ShiftedExponentials(unittest.TestCase):
         e = tt.exp(x)
         outputs = [tt.log((mask * e).sum()), e / e.sum(), tt.log(e.sum()), tt.log(mask * e)]
         for mode in (Mode("cvm", "fast_run"), Mode("cvm", "fast_run").excluding("canonicalize")):
-            for wanted in (outputs, outputs[:3], outputs[1:]):
-                compiled: Any = function([x, mask], wanted, mode=mode)
-                found = dict(zip(wanted, compiled(np.array([700.0, -700.0]), np.array([0.0, 1.0])), strict=True))
-                known = dict(zip(outputs, [-700.0, [1.0, 0.0], 700.0, [-np.inf, -700.0]], strict=True))
-                for output, value in found.items():
-                    assert_allclose(value, known[output], atol=1e-300)
+            for expected in (outputs, outputs[:3], outputs[1:]):
+                compiled: Any = function([x, mask], expected, mode=mode)
+                result = dict(zip(expected, compiled(np.array([700.0, -700.0]), np.array([0.0, 1.0])), strict=True))
+                reference = dict(zip(outputs, [-700.0, [1.0, 0.0], 700.0, [-np.inf, -700.0]], strict=True))
+                for output, value in result.items():
+                    assert_allclose(value, reference[output], atol=1e-300)
 
     def test_a_softmax_of_a_negative(self) -> None:
         x = tt.dmatrix("x")
         value = np.array([[1.0, -1000.0], [3.0, 2.0]])
         weights = tt.exp(-x) / tt.exp(-x).sum(-1, keepdims=True)
-        found = run([tt.log(weights), weights], [x], value)
-        wanted = -value - np.logaddexp.reduce(-value, axis=1, keepdims=True)
-        assert_allclose(found[0], wanted)
-        assert_allclose(found[1], np.exp(wanted))
+        result = run([tt.log(weights), weights], [x], value)
+        expected = -value - np.logaddexp.reduce(-value, axis=1, keepdims=True)
+        assert_allclose(result[0], expected)
+        assert_allclose(result[1], np.exp(expected))
 
     def test_a_softmax_of_one_row(self) -> None:
         x = tt.drow("x")
@@ -111,9 +111,9 @@ class ShiftedExponentials(unittest.TestCase):
         x, y = tt.dmatrices("x", "y")
         values = [np.array([[1.0, 900.0], [3.0, 2.0]]), np.array([[-800.0, 1.0], [0.0, 4.0]])]
         scores = -(x + y) - 1
-        found = run(tt.log(tt.exp(scores) / tt.exp(scores).sum(-1, keepdims=True)), [x, y], *values)
+        result = run(tt.log(tt.exp(scores) / tt.exp(scores).sum(-1, keepdims=True)), [x, y], *values)
         plain = -(values[0] + values[1]) - 1
-        assert_allclose(found, plain - np.logaddexp.reduce(plain, axis=1, keepdims=True))
+        assert_allclose(result, plain - np.logaddexp.reduce(plain, axis=1, keepdims=True))
 
 
 class SumsOfNothing(unittest.TestCase):
@@ -133,9 +133,9 @@ class ConstantsOfSmallIntegers(unittest.TestCase):
             value = np.array([3, 4], dtype)
             for one in (np.array(number, narrow), np.array([number, number], narrow)):
                 with self.subTest(dtype=dtype, ndim=one.ndim):
-                    found = run((x - x) - tt.constant(one), [x], value)
-                    self.assertEqual(found.dtype, np.dtype(dtype))
-                    self.assertEqual(found.tolist(), (value - value - one.astype(dtype)).tolist())
+                    result = run((x - x) - tt.constant(one), [x], value)
+                    self.assertEqual(result.dtype, np.dtype(dtype))
+                    self.assertEqual(result.tolist(), (value - value - one.astype(dtype)).tolist())
 
     def test_two_that_remain(self) -> None:
         x = tt.scalar("x", dtype="uint16")
@@ -157,21 +157,21 @@ class QuotientsOfTruthValues(unittest.TestCase):
 class SignsOfZero(unittest.TestCase):
     def test_integers_have_no_negative_zero(self) -> None:
         x = tt.dvector("x")
-        found = run(
+        result = run(
             [1 / tt.cast(tt.cast(x, "int16"), "float64"), tt.arctan2(x, tt.cast(x, "int32"))],
             [x],
             np.array([-0.0, -0.5]),
         )
-        self.assertEqual(found[0].tolist(), [np.inf, np.inf])
-        assert_allclose(found[1], np.arctan2([-0.0, -0.5], [0.0, 0.0]))
+        self.assertEqual(result[0].tolist(), [np.inf, np.inf])
+        assert_allclose(result[1], np.arctan2([-0.0, -0.5], [0.0, 0.0]))
 
 
 class StrangeExponents(unittest.TestCase):
     def test_exponents_that_are_no_finite_numbers(self) -> None:
-        x, given = tt.dvector("x"), np.array([0.0, 0.5, 1.0, 3.0, np.inf])
+        x, operands = tt.dvector("x"), np.array([0.0, 0.5, 1.0, 3.0, np.inf])
         for exponent in (np.nan, np.inf, -np.inf):
             with np.errstate(all="ignore"):
-                assert_allclose(run(x**exponent, [x], given), given**exponent)
+                assert_allclose(run(x**exponent, [x], operands), operands**exponent)
 
 
 class AllocsOfAllocs(unittest.TestCase):
@@ -180,8 +180,8 @@ class AllocsOfAllocs(unittest.TestCase):
     def test_lengths_of_one_that_the_value_does_not_declare(self) -> None:
         x = tt.dmatrix("x")
         once = tt.alloc(tt.alloc(x, 1, 2), 2, 3, 4, 2)
-        found = run(once, [x], np.array([[1.0, 5.0]]))
-        assert_allclose(found, np.broadcast_to([1.0, 5.0], (2, 3, 4, 2)))
+        result = run(once, [x], np.array([[1.0, 5.0]]))
+        assert_allclose(result, np.broadcast_to([1.0, 5.0], (2, 3, 4, 2)))
         with self.assertRaises(ValueError):
             run(tt.alloc(tt.alloc(x, 1, 2), 4, 2), [x], np.ones((4, 2)))  # four rows are not one
 

@@ -45,7 +45,7 @@ class TestOrder(unittest.TestCase):
     def test_writes_that_wait_and_read_each_others_variables_have_an_order(self) -> None:
         values, i = np.arange(12.0).reshape(4, 3), lvector("i")
         for across in (False, True):
-            found = []
+            results = []
             for mode in ("FAST_RUN", "FAST_COMPILE"):
                 w, v = shared(values.copy(), "w"), shared(values[::-1].copy(), "v")
                 first = inc_subtensor(w[i], v[0] if across else 1.0)
@@ -56,8 +56,8 @@ class TestOrder(unittest.TestCase):
                         f(rows)
                 # Ops that overwrite come after all who read, which is an error where it cannot be.
                 self.assertEqual(f.fn.nodes, f.maker.fgraph.toposort())
-                found.append((w.get_value(), v.get_value()))
-            np.testing.assert_allclose(found[0], found[1])
+                results.append((w.get_value(), v.get_value()))
+            np.testing.assert_allclose(results[0], results[1])
 
 
 if __name__ == "__main__":

@@ -117,12 +117,12 @@ class TestShapeFeature(unittest.TestCase):
         self.assertIsInstance(self.graph.shape_feature, ShapeFeature)
 
     def test_it_is_there_while_modes_rewrite(self) -> None:
-        found: list[Any] = []
+        results: list[Any] = []
 
         @node_rewriter([T.tanh], name="looks_at_shapes")
         def look(fgraph: Any, node: Any) -> None:
-            found.append(fgraph.shape_feature.shape_of[node.outputs[0]])
+            results.append(fgraph.shape_feature.shape_of[node.outputs[0]])
 
         from_here = FAST_RUN.register((WalkRewriter(look), 1.2))
         from_here.rewrite(FunctionGraph([self.x], [T.tanh(self.x)]))
-        self.assertEqual(len(found[0]), 2)
+        self.assertEqual(len(results[0]), 2)

@@ -66,15 +66,15 @@ class TestLogisticRegression(unittest.TestCase):
                 with self.subTest(mode=str(mode), style=style):
                     inputs, outputs = logistic_regression(style=style)
                     compiled: Any = function(inputs, outputs, mode=mode)
-                    for got, wanted in zip(compiled(*values), reference(*values), strict=True):
-                        assert_allclose(got, wanted, rtol=1e-10, atol=1e-13)
+                    for got, expected in zip(compiled(*values), reference(*values), strict=True):
+                        assert_allclose(got, expected, rtol=1e-10, atol=1e-13)
 
     def test_float32(self) -> None:
         values = [v.astype("float32") for v in data()]
         inputs, outputs = logistic_regression("float32")
         compiled: Any = function(inputs, outputs)
-        for got, wanted in zip(compiled(*values), reference(*values), strict=True):
-            assert_allclose(got, wanted, rtol=2e-4, atol=2e-5)
+        for got, expected in zip(compiled(*values), reference(*values), strict=True):
+            assert_allclose(got, expected, rtol=2e-4, atol=2e-5)
 
     def test_both_machines_agree(self) -> None:
         inputs, outputs = logistic_regression()
@@ -94,8 +94,8 @@ class TestLogisticRegression(unittest.TestCase):
         compiled: Any = function(inputs, outputs)
         x = np.array([[1000.0], [-1000.0], [1000.0], [-1000.0]])
         y = np.array([1.0, 0.0, 0.0, 1.0])
-        for got, wanted in zip(compiled(x, y, np.ones(1), 0.0), reference(x, y, np.ones(1), 0.0), strict=True):
-            assert_allclose(got, wanted)
+        for got, expected in zip(compiled(x, y, np.ones(1), 0.0), reference(x, y, np.ones(1), 0.0), strict=True):
+            assert_allclose(got, expected)
 
     def test_weights_of_examples_and_several_losses(self) -> None:
         z, y, c = tt.dvector("z"), tt.dvector("y"), tt.dvector("c")
@@ -105,8 +105,8 @@ class TestLogisticRegression(unittest.TestCase):
         values = [Z, (Z > 1) * 0.75 + 0.125, np.linspace(1, 2, len(Z))]
         compiled: Any = function([z, y, c], grad(cost, z))
         s = expit(Z)
-        wanted = values[2] * (s - values[1]) + (s - values[1]) * s * expit(-Z)
-        assert_allclose(compiled(*values), wanted, rtol=1e-9)
+        expected = values[2] * (s - values[1]) + (s - values[1]) * s * expit(-Z)
+        assert_allclose(compiled(*values), expected, rtol=1e-9)
 
     def test_matrix_of_independent_outputs_with_clipping_free_crossentropy(self) -> None:
         x, t, w = tt.dmatrix("x"), tt.dmatrix("t"), tt.dmatrix("w")
@@ -116,9 +116,9 @@ class TestLogisticRegression(unittest.TestCase):
         rng = np.random.RandomState(1)
         a, b, v = 400 * rng.randn(6, 3), rng.randint(0, 2, (6, 2)).astype(float), rng.randn(3, 2)
         z = a @ v
-        wanted = (b * np.logaddexp(0, -z) + (1 - b) * np.logaddexp(0, z)).sum(axis=1).mean()
+        expected = (b * np.logaddexp(0, -z) + (1 - b) * np.logaddexp(0, z)).sum(axis=1).mean()
         got, gradient = compiled(a, b, v)
-        assert_allclose(got, wanted)
+        assert_allclose(got, expected)
         assert_allclose(gradient, a.T @ (expit(z) - b) / 6, rtol=1e-9, atol=1e-12)
 
 
@@ -149,12 +149,12 @@ STABLE: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
 
 class TestStableForms(unittest.TestCase):
     def test_values_in_both_modes(self) -> None:
-        for name, (build, wanted) in STABLE.items():
+        for name, (build, expected) in STABLE.items():
             for mode in (FAST_RUN, FAST_COMPILE):
                 with self.subTest(name, mode=str(mode)), np.errstate(all="ignore"):
                     z = tt.dvector("z")
                     compiled: Any = function([z], build(z), mode=mode)
-                    assert_allclose(compiled(Z), wanted(Z), rtol=1e-12, atol=1e-300)
+                    assert_allclose(compiled(Z), expected(Z), rtol=1e-12, atol=1e-300)
 
     def test_gradients_are_finite_where_the_function_is(self) -> None:
         for name in (
@@ -208,12 +208,12 @@ class TestStableForms(unittest.TestCase):
 class TestSumsOfExponentials(unittest.TestCase):
     X = np.array([[1000.0, 1000.5, -3.0], [-1000.0, -1001.0, -2000.0], [0.5, -0.5, 2.0], [-np.inf, 0.0, 1.0]])
 
-    def check(self, build: Callable[[Any], Any], wanted: Any) -> None:
+    def check(self, build: Callable[[Any], Any], expected: Any) -> None:
         for mode in (FAST_RUN, FAST_COMPILE):
             with self.subTest(mode=str(mode)), np.errstate(all="ignore"):
                 x = tt.dmatrix("x")
                 compiled: Any = function([x], build(x), mode=mode)
-                assert_allclose(compiled(self.X), wanted, rtol=1e-12, atol=1e-300)
+                assert_allclose(compiled(self.X), expected, rtol=1e-12, atol=1e-300)
 
     def test_logarithm(self) -> None:
         self.check(lambda x: tt.log(tt.exp(x).sum(axis=1)), logsumexp(self.X, axis=1))

@@ -154,16 +154,16 @@ class Behind(unittest.TestCase):
         x, y = T.matrix(dtype=dtype), T.dmatrix()
         half = below(x)
         moved = move(half)
-        whole = above(moved)
-        outputs = [[whole], [whole, moved, half]]
+        full = above(moved)
+        outputs = [[full], [full, moved, half]]
         if with_gradient:
-            outputs.append([whole, grad(whole.sum(), x)])
+            outputs.append([full, grad(full.sum(), x)])
         shown: Any = function([y], [move(y), grad(move(y).sum(), y)], mode=Mode("py", "fast_compile"))
         right, cotangent = shown(value(wide))[0], shown(value(wide))[1]
         for results in outputs:
-            found: Any = function([x], results, mode=Mode("py", mode))
+            result: Any = function([x], results, mode=Mode("py", mode))
             with np.errstate(all="ignore"):
-                first, *others = found(at)
+                first, *others = result(at)
             np.testing.assert_allclose(first, right, rtol=rtol, atol=1e-300)
             if len(others) == 1:
                 np.testing.assert_allclose(others[0], cotangent * slope(wide), rtol=10 * rtol, atol=atol)
@@ -190,8 +190,8 @@ class TestMovements(Behind):
         for cut in cuts:
             X, W, t = T.dmatrix(), T.dmatrix(), T.dvector()
             loss = binary_crossentropy(cut(T.sigmoid(T.dot(X, W))), t).mean()
-            found: Any = function([X, W, t], [loss, grad(loss, W)])
-            value, slope = found(data, weights, targets)
+            result: Any = function([X, W, t], [loss, grad(loss, W)])
+            value, slope = result(data, weights, targets)
             assert_allclose(value, (np.logaddexp(0, z) - targets * z).mean())
             assert_allclose(slope[:, 0], data.T @ (special.expit(z) - targets) / 3)
 
@@ -223,8 +223,8 @@ class TestConstants(unittest.TestCase):
             for form in ("log(sigmoid)", "log(1 + exp)", "exp - 1", "log(erfc)", "exp / (1 + exp)", "log(1 + x)"):
                 below, above, values, value, _ = FORMS[form]
                 with self.subTest(form=form, mode=mode), np.errstate(all="ignore"):
-                    found: Any = function([], above(below(T.constant(values))), mode=Mode("py", mode))
-                    np.testing.assert_allclose(found(), value(values), rtol=1e-12, atol=1e-300)
+                    result: Any = function([], above(below(T.constant(values))), mode=Mode("py", mode))
+                    np.testing.assert_allclose(result(), value(values), rtol=1e-12, atol=1e-300)
 
     def test_sums_of_exponentials(self) -> None:
         x = T.constant(np.array([1000.0, 999.0]))
@@ -233,8 +233,8 @@ class TestConstants(unittest.TestCase):
             assert_allclose(total(), 1000 + np.log1p(np.exp(-1)))
 
     def test_nothing_is_left_to_compute(self) -> None:
-        found: Any = function([], T.log(T.exp(T.constant(2.0)) + 3))
-        self.assertFalse([node for node in found.maker.fgraph.apply_nodes if isinstance(node.op, Elemwise)])
+        result: Any = function([], T.log(T.exp(T.constant(2.0)) + 3))
+        self.assertFalse([node for node in result.maker.fgraph.apply_nodes if isinstance(node.op, Elemwise)])
 
 
 class TestMasks(unittest.TestCase):

@@ -212,11 +212,11 @@ class TestLogSumExp(unittest.TestCase):
                             x = T.matrix("x", dtype=dtype)
                             y = T.log(T.exp(x).sum(axis=axis, keepdims=keep))
                             f: Any = function([x], [y, grad(y.sum(), x)], mode=Mode("vm", optimizer))
-                            given = z.astype(dtype)
-                            value, slope = f(given)
+                            operand = z.astype(dtype)
+                            value, slope = f(operand)
                             rtol = 1e-12 if dtype == "float64" else 1e-5
-                            assert_allclose(value, special.logsumexp(given, axis=axis, keepdims=keep), rtol=rtol)
-                            assert_allclose(slope, special.softmax(given, axis=axis), rtol=rtol, atol=1e-12)
+                            assert_allclose(value, special.logsumexp(operand, axis=axis, keepdims=keep), rtol=rtol)
+                            assert_allclose(slope, special.softmax(operand, axis=axis), rtol=rtol, atol=1e-12)
 
     def test_nothing_and_infinities(self) -> None:
         x = T.dvector("x")
@@ -224,8 +224,8 @@ class TestLogSumExp(unittest.TestCase):
         for optimizer in MODES:
             f: Any = function([x], y, mode=Mode("vm", optimizer))
             with np.errstate(all="ignore"):
-                found = [float(f(np.array(row))) for row in ([], [-np.inf] * 2, [1.0, np.inf], [np.nan, 1.0])]
-            np.testing.assert_array_equal(found, [-np.inf, -np.inf, np.inf, np.nan])
+                results = [float(f(np.array(row))) for row in ([], [-np.inf] * 2, [1.0, np.inf], [np.nan, 1.0])]
+            np.testing.assert_array_equal(results, [-np.inf, -np.inf, np.inf, np.nan])
 
 
 class TestPowersAtZero(unittest.TestCase):
@@ -303,12 +303,12 @@ class TestCrossEntropy(unittest.TestCase):
         """The logarithm of the sum is near -1000: what is left of a score keeps the digits of the scores alone."""
         scores = np.array([[-1000.0, -1001.0, -1002.0], [8000.0, 8001.0, 7999.5]], "float32")
         classes = np.array([0, 1])
-        wanted = -special.log_softmax(scores.astype("float64"), axis=1)
+        expected = -special.log_softmax(scores.astype("float64"), axis=1)
         z, y = T.fmatrix("z"), T.lvector("y")
         costs = [
-            (-T.log(softmax(z)), wanted),
-            (-T.log(softmax(z))[T.arange(y.shape[0]), y], wanted[[0, 1], classes]),
-            (-T.log(softmax(z)[T.arange(y.shape[0]), y]), wanted[[0, 1], classes]),
+            (-T.log(softmax(z)), expected),
+            (-T.log(softmax(z))[T.arange(y.shape[0]), y], expected[[0, 1], classes]),
+            (-T.log(softmax(z)[T.arange(y.shape[0]), y]), expected[[0, 1], classes]),
         ]
         for optimizer in MODES:
             for number, (cost, right) in enumerate(costs):
@@ -334,8 +334,8 @@ class TestOneMinusExponential(unittest.TestCase):
                     x = T.dvector("x")
                     y = build(x)
                     f: Any = function([x], [y, grad(y.sum(), x)], mode=Mode("cvm", optimizer))
-                    found, slope = f(z)
-                    np.testing.assert_allclose(found, value, rtol=1e-12)
+                    result, slope = f(z)
+                    np.testing.assert_allclose(result, value, rtol=1e-12)
                     np.testing.assert_allclose(slope, -1 / np.expm1(-z), rtol=1e-9)
 
 

@@ -40,8 +40,8 @@ class TestStableForms(unittest.TestCase):
         self.x, self.m = T.dvector("x"), T.dmatrix("m")
         self.mode = DebugMode(stability_patience=1)
 
-    def check(self, x: Any, found: Any, value: Any, wanted: Any) -> None:
-        np.testing.assert_allclose(function([x], found, mode=self.mode)(value), wanted, rtol=1e-10)
+    def check(self, x: Any, result: Any, value: Any, expected: Any) -> None:
+        np.testing.assert_allclose(function([x], result, mode=self.mode)(value), expected, rtol=1e-10)
 
     def test_sums_of_exponentials(self) -> None:
         x = self.x
@@ -55,9 +55,9 @@ class TestStableForms(unittest.TestCase):
 
     def test_rows(self) -> None:
         value = np.array([LARGE, SMALL])
-        wanted = np.exp(value - value.max(1)[:, None])
-        wanted /= wanted.sum(1)[:, None]
-        self.check(self.m, T.exp(self.m) / T.exp(self.m).sum(1, keepdims=True), value, wanted)
+        expected = np.exp(value - value.max(1)[:, None])
+        expected /= expected.sum(1)[:, None]
+        self.check(self.m, T.exp(self.m) / T.exp(self.m).sum(1, keepdims=True), value, expected)
         self.check(self.m, T.log(softmax(self.m)), np.array([[0.0, 1000.0]]), [[-1000.0, 0.0]])
 
     def test_numbers_and_digits_that_were_not_there(self) -> None:

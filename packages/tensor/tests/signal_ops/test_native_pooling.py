@@ -34,15 +34,15 @@ def tasks(f: Any) -> list[str]:
 def forms(dtype: str, shape: Any, ndim: int, mode: str, ignore: bool, linker: Mode) -> dict[str, Any]:
     """Return pooling and what its derivatives are made of as functions of tensors and a layout."""
     x, y, other = (tensor(dtype, len(shape)) for _ in range(3))
-    lengths, *layout = given = [tt.lvector() for _ in range(4)]
-    vectors = [[v[i] for i in range(ndim)] for v in given]
-    found = {"pool": function([x, *layout], pool.Pool(ignore, mode, ndim)(x, *vectors[1:]), mode=linker)}
+    lengths, *layout = operands = [tt.lvector() for _ in range(4)]
+    vectors = [[v[i] for i in range(ndim)] for v in operands]
+    results = {"pool": function([x, *layout], pool.Pool(ignore, mode, ndim)(x, *vectors[1:]), mode=linker)}
     if mode != "max":
         op = pool.AveragePoolGrad(ignore, mode, ndim)
-        return found | {"average_pool_grad": function([y, lengths, *layout], op(y, *vectors), mode=linker)}
+        return results | {"average_pool_grad": function([y, lengths, *layout], op(y, *vectors), mode=linker)}
     for name, kind in (("max_pool_grad", pool.MaxPoolGrad), ("max_pool_grad_grad", pool.MaxPoolGradGrad)):
-        found[name] = function([x, y, other, *layout], kind(ignore, ndim)(x, y, other, *vectors[1:]), mode=linker)
-    return found
+        results[name] = function([x, y, other, *layout], kind(ignore, ndim)(x, y, other, *vectors[1:]), mode=linker)
+    return results
 
 
 @st.composite
@@ -52,8 +52,8 @@ def layouts(draw: Any) -> tuple[tuple[int, ...], Any, bool]:
     longest = {1: 40, 2: 20, 3: 7}[ndim]
 
     def each(low: int, high: int) -> list[int]:
-        found: list[int] = draw(st.lists(st.integers(low, high), min_size=ndim, max_size=ndim))
-        return found
+        result: list[int] = draw(st.lists(st.integers(low, high), min_size=ndim, max_size=ndim))
+        return result
 
     lengths, windows, steps = each(4, longest), each(1, 4), each(1, 5)
     pads = [draw(st.integers(0, w - 1)) for w in windows] if ignore else [0] * ndim
@@ -77,15 +77,15 @@ class TestAgainstPython(unittest.TestCase):
         for task, f in native.items():
             self.assertEqual(tasks(f), [task])
             with mock.patch.object(f.fn.program.instructions[-1].node.op, "perform", side_effect=AssertionError):
-                found = f(*arguments[task])
-            wanted = python[task](*arguments[task])
-            self.assertEqual((found.dtype, found.shape), (wanted.dtype, wanted.shape))
+                result = f(*arguments[task])
+            expected = python[task](*arguments[task])
+            self.assertEqual((result.dtype, result.shape), (expected.dtype, expected.shape))
             if task in ("average_pool_grad", "max_pool_grad"):
-                np.testing.assert_allclose(found, wanted, rtol=tolerance, atol=tolerance * 10)
+                np.testing.assert_allclose(result, expected, rtol=tolerance, atol=tolerance * 10)
             elif mode.startswith("average"):
-                np.testing.assert_allclose(found, wanted, rtol=tolerance)
+                np.testing.assert_allclose(result, expected, rtol=tolerance)
             else:
-                np.testing.assert_array_equal(found, wanted)
+                np.testing.assert_array_equal(result, expected)
 
     @slow
     @given(layouts(), st.sampled_from(MODES), st.sampled_from(["float32", "float64"]), st.booleans())
@@ -139,10 +139,10 @@ class TestPaddingIsNoElement(unittest.TestCase):
             x = np.full((1, 4), lowest).astype(dtype)
             layout = ([1, 2], [1, 2], [0, 1])
             for mode in (NATIVE, PYTHON):
-                given = forms(dtype, x.shape, 2, "max", True, mode)
-                y = given["pool"](x, *layout)
-                found = given["max_pool_grad"](x, y, np.array([[1, 2, 3]]).astype(dtype), *layout)
-                self.assertEqual(found.tolist(), [[1, 2, 0, 3]])
+                operand = forms(dtype, x.shape, 2, "max", True, mode)
+                y = operand["pool"](x, *layout)
+                result = operand["max_pool_grad"](x, y, np.array([[1, 2, 3]]).astype(dtype), *layout)
+                self.assertEqual(result.tolist(), [[1, 2, 0, 3]])
 
 
 class TestWithoutNativeForm(unittest.TestCase):

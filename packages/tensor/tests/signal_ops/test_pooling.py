@@ -27,12 +27,12 @@ def _number(n: int, w: int, s: int, p: int, ignore_border: bool) -> int:
     """How many windows there are, in the words of the manual."""
     if ignore_border:
         return len([i for i in range(0, n + 2 * p, s) if i + w <= n + 2 * p])
-    found: list[int] = []
+    results: list[int] = []
     for start in range(0, n, s):
-        if found and found[-1] + w >= n:
+        if results and results[-1] + w >= n:
             break
-        found.append(start)
-    return len(found)
+        results.append(start)
+    return len(results)
 
 
 def pooled(
@@ -196,8 +196,8 @@ class TestPooling(unittest.TestCase):
             for w in range(1, 5):
                 for s in range(1, 5):
                     for ignore in (False, True):
-                        found = pool.pool_2d(np.ones((n, 1)), (w, 1), ignore, (s, 1)).eval()
-                        self.assertEqual(len(found), _number(n, w, s, 0, ignore), (n, w, s, ignore))
+                        result = pool.pool_2d(np.ones((n, 1)), (w, 1), ignore, (s, 1)).eval()
+                        self.assertEqual(len(result), _number(n, w, s, 0, ignore), (n, w, s, ignore))
 
     def test_first_of_equal_elements_gets_the_gradient(self) -> None:
         x = tt.dmatrix("x")
@@ -210,24 +210,24 @@ class TestPooling(unittest.TestCase):
         value = np.array([[-np.inf, -np.inf], [np.nan, 1.0]])
         for mode in MODES:
             x = tt.dmatrix("x")
-            found = function([x], pool.pool_2d(x, (1, 2), True), mode=mode)(value)
-            self.assertEqual(found[0, 0], -np.inf)
-            self.assertTrue(np.isnan(found[1, 0]))
+            result = function([x], pool.pool_2d(x, (1, 2), True), mode=mode)(value)
+            self.assertEqual(result[0, 0], -np.inf)
+            self.assertTrue(np.isnan(result[1, 0]))
 
     def test_infinite_gradients_stay_in_their_windows(self) -> None:
         x, g = np.array([[1.0, 2.0, 3.0, 4.0]]), np.array([[np.inf, np.nan]])
         for step, count in ((2, 2), (1, 3)):
             layout = ((1, 2), (1, step), (0, 0))
             largest, by_windows = pool.Pool(True)(x, *layout), np.resize(g, (1, count))
-            found = pool.MaxPoolGrad(True)(x, largest, by_windows, *layout).eval()
-            self.assertEqual(found[0, 0], 0)
-            self.assertEqual(found[0, 1], np.inf)
+            result = pool.MaxPoolGrad(True)(x, largest, by_windows, *layout).eval()
+            self.assertEqual(result[0, 0], 0)
+            self.assertEqual(result[0, 1], np.inf)
 
     def test_ignore_border_not_given(self) -> None:
         x = np.ones((5, 5))
         with self.assertWarnsRegex(UserWarning, "ignore_border is not given"):
-            found = pool.pool_2d(x, (2, 2))
-        self.assertEqual(found.eval().shape, (3, 3))
+            result = pool.pool_2d(x, (2, 2))
+        self.assertEqual(result.eval().shape, (3, 3))
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             pool.pool_2d(x, (2, 2), ignore_border=False)
@@ -235,8 +235,8 @@ class TestPooling(unittest.TestCase):
     def test_former_names(self) -> None:
         x = RNG.randn(6, 7)
         with self.assertWarnsRegex(DeprecationWarning, "ds is called ws"):
-            found = pool.pool_2d(x, ds=(3, 2), ignore_border=True, st=(1, 2), padding=(1, 0))
-        assert_allclose(found.eval(), pooled(x, (3, 2), True, (1, 2), (1, 0)))
+            result = pool.pool_2d(x, ds=(3, 2), ignore_border=True, st=(1, 2), padding=(1, 0))
+        assert_allclose(result.eval(), pooled(x, (3, 2), True, (1, 2), (1, 0)))
         with self.assertRaisesRegex(ValueError, "ds is the former name of ws"):
             pool.pool_2d(x, (2, 2), ds=(2, 2), ignore_border=True)
 
@@ -286,15 +286,15 @@ class TestPooling(unittest.TestCase):
     def test_windows_of_sums_may_see_padding_alone(self) -> None:
         x = np.ones((2, 3))
         for mode in ("sum", "average_inc_pad"):
-            found = pool.pool_2d(x, (1, 1), True, None, (1, 1), mode=mode)
-            np.testing.assert_array_equal(found.eval(), np.pad(x, 1))
+            result = pool.pool_2d(x, (1, 1), True, None, (1, 1), mode=mode)
+            np.testing.assert_array_equal(result.eval(), np.pad(x, 1))
 
     def test_shape_of_the_result(self) -> None:
         self.assertEqual(pool.Pool.out_shape((9, 8, 6), (2, 2)), [9, 4, 3])
         self.assertEqual(pool.Pool.out_shape((9, 8, 7), (2, 2), True, (1, 2), (1, 0)), [9, 9, 3])
         n = tt.lscalar("n")
-        found = pool.Pool.out_shape((3, n, 7), (2, 2))
-        self.assertEqual((found[0], int(found[1].eval({n: 5})), found[2]), (3, 3, 4))
+        result = pool.Pool.out_shape((3, n, 7), (2, 2))
+        self.assertEqual((result[0], int(result[1].eval({n: 5})), result[2]), (3, 3, 4))
         with self.assertRaisesRegex(TypeError, "over 2 axes"):
             pool.Pool.out_shape((9,), (2, 2))
         with self.assertRaisesRegex(ValueError, "no size"):
@@ -325,12 +325,12 @@ class TestSignals(unittest.TestCase):
     def test_every_image_with_every_filter(self) -> None:
         images, filters = RNG.randn(3, 6, 7), RNG.randn(2, 3, 2)
         for mode in ("valid", "full"):
-            wanted = np.array([[convolve2d(i, f, mode) for f in filters] for i in images])
-            assert_allclose(conv.conv2d(images, filters, images.shape, filters.shape, mode).eval(), wanted)
-            assert_allclose(conv.conv2d(images[0], filters, border_mode=mode).eval(), wanted[0])
-            assert_allclose(conv.conv2d(images, filters[1], border_mode=mode).eval(), wanted[:, 1])
+            expected = np.array([[convolve2d(i, f, mode) for f in filters] for i in images])
+            assert_allclose(conv.conv2d(images, filters, images.shape, filters.shape, mode).eval(), expected)
+            assert_allclose(conv.conv2d(images[0], filters, border_mode=mode).eval(), expected[0])
+            assert_allclose(conv.conv2d(images, filters[1], border_mode=mode).eval(), expected[:, 1])
             alone = conv.conv2d(images[2], filters[0], (6, 7), (3, 2), mode, subsample=(2, 3), openmp=True)
-            assert_allclose(alone.eval(), wanted[2, 0, ::2, ::3])
+            assert_allclose(alone.eval(), expected[2, 0, ::2, ::3])
 
     def test_gradient(self) -> None:
         x, w = tt.dmatrix("x"), tt.dmatrix("w")

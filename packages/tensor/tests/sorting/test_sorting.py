@@ -131,5 +131,5 @@ class TestSorting(unittest.TestCase):
             with self.assertRaises(ValueError):
                 compiled(value, k)
             return
-        found = compiled(value, k)
-        np.testing.assert_array_equal(found if in_order else np.sort(found)[:: -1 if k > 0 else 1], _top(value, k, 0))
+        result = compiled(value, k)
+        np.testing.assert_array_equal(result if in_order else np.sort(result)[:: -1 if k > 0 else 1], _top(value, k, 0))

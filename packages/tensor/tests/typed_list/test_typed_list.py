@@ -73,9 +73,9 @@ class TestOps(ListCase):
         self.check(self.x[self.i : self.j], [self.x, self.i, self.j], [VALUES, 1, 3], VALUES[1:3])
 
     def test_lists_of_variables(self) -> None:
-        made = tl.make_list([self.v, self.v * 2])
-        self.assertEqual(made.type, self.kind)
-        self.check(made, [self.v], [VALUES[0]], [VALUES[0], 2 * VALUES[0]])
+        result = tl.make_list([self.v, self.v * 2])
+        self.assertEqual(result.type, self.kind)
+        self.check(result, [self.v], [VALUES[0]], [VALUES[0], 2 * VALUES[0]])
         self.check(tl.make_list((1.0, 2.0))[1], [], [], 2.0)
 
     def test_methods(self) -> None:
@@ -114,7 +114,7 @@ class TestMemory(ListCase):
             result = function([self.x], expression)(given_values)
             arrays = result if isinstance(result, list) else [result]
             for array in arrays:
-                self.assertFalse(any(np.shares_memory(array, given) for given in given_values))
+                self.assertFalse(any(np.shares_memory(array, operand) for operand in given_values))
 
     def test_lists_of_ones_own_are_changed_in_place(self) -> None:
         twice = tl.append(tl.append(tl.make_list([self.v]), self.v), self.v)

@@ -13,7 +13,7 @@ from ._nose import main as nose
 from ._version import __version__
 
 COMMANDS: dict[str, tuple[Callable[[Sequence[str]], int], str]] = {
-    "doctor": (doctor, "tell what was found, and what to do about what is missing (theano-doctor)"),
+    "doctor": (doctor, "report this machine's tools, with a cure for each gap (theano-doctor)"),
     "cache": (cache, "look after compiled code (theano-cache)"),
     "nose": (nose, "run tests (theano-nose)"),
 }
@@ -27,17 +27,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     int
         The exit status of the command.
     """
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    if given and given[0] in COMMANDS:
-        return COMMANDS[given[0]][0](given[1:])
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if words and words[0] in COMMANDS:
+        return COMMANDS[words[0]][0](words[1:])
     parser = argparse.ArgumentParser(
         prog="python -m theano",
         description="A compiler for array expressions.",
         epilog="; ".join(f"{name}: {text}" for name, (_, text) in COMMANDS.items()) + ". Each has --help.",
     )
     parser.add_argument("--version", action="version", version=f"theano {__version__}")
-    parser.add_argument("command", choices=list(COMMANDS), help="what to run, with its own options behind it")
-    parser.parse_args(given)
+    parser.add_argument("command", choices=list(COMMANDS), help="the command, with its own options behind it")
+    parser.parse_args(words)
     return 2
 
 

@@ -1,4 +1,4 @@
-"""Rewrites that are known by name before the package that brings them is imported: what `theano.sparse` has."""
+"""Rewrites with a name before their package is imported: those of `theano.sparse`."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ class Announced(NodeRewriter):
 
 
 def announce() -> None:
-    """Register what stands for the rules of packages that have not been imported."""
-    known = optdb.names()
+    """Register placeholders for the rules of packages that have not been imported."""
+    names = optdb.names()
     for name, tags, aliases in _SPARSE:
-        if name not in known:
+        if name not in names:
             _SPECIALIZE.register(name, Announced(name), *tags, aliases=aliases)
 
 
 def withdraw() -> None:
-    """Remove what stands for the rules of sparse matrices: they are there now."""
+    """Remove the placeholders for rules of sparse matrices: the rules are there now."""
     for name, _, _ in _SPARSE:
         if name in _SPECIALIZE and isinstance(_SPECIALIZE[name], Announced):
             _SPECIALIZE.remove(name)

@@ -118,7 +118,7 @@ def get_config_hash() -> str:
 
 
 def parse_config_string(config_string: str, issue_warnings: bool = True) -> dict[str, str]:
-    """Return what a text in the form of ``THEANO_FLAGS`` says, by names.
+    """Parse a text in the form of ``THEANO_FLAGS`` into settings by name.
 
     Parameters
     ----------
@@ -134,14 +134,14 @@ def parse_config_string(config_string: str, issue_warnings: bool = True) -> dict
     splitter = shlex.shlex(config_string, posix=True)
     splitter.whitespace = ","
     splitter.whitespace_split = True
-    found: dict[str, str] = {}
+    settings: dict[str, str] = {}
     for entry in map(str.strip, splitter):
         name, equals, value = entry.partition("=")
         if equals:
-            found[name] = value
+            settings[name] = value
         elif entry and issue_warnings:
             TheanoConfigWarning.warn(f"Config key '{name}' has no value, ignoring it", stacklevel=1)
-    return found
+    return settings
 
 
 def config_files_from_theanorc() -> list[str]:
@@ -153,7 +153,7 @@ def config_files_from_theanorc() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    """Read the configuration files when somebody asks for what they say."""
+    """Read the configuration files on first use."""
     readers = {"theano_cfg": configparser.ConfigParser, "theano_raw_cfg": configparser.RawConfigParser}
     if name not in readers:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -163,7 +163,7 @@ def __getattr__(name: str) -> Any:
 
 
 def fetch_val_for_key(key: str, delete_key: bool = False) -> str:
-    """Return what ``THEANO_FLAGS`` or the files say of a flag, as text.
+    """Return the setting of a flag in ``THEANO_FLAGS`` or the files, as text.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ def fetch_val_for_key(key: str, delete_key: bool = False) -> str:
     KeyError
         If they say nothing.
     """
-    given = config.setting(key)
-    if given is None:
+    setting = config.setting(key)
+    if setting is None:
         raise KeyError(key)
-    return given
+    return setting

@@ -12,7 +12,7 @@ from theano_graph import BoolFlag, FlagKind, FloatFlag, IntFlag, StrFlag
 
 Declare = Callable[[str, str, FlagKind[Any], str], None]
 
-#: What the flags ``dnn.conv.*`` may say.
+#: The values of the flags ``dnn.conv.*``.
 SUPPORTED_DNN_CONV_ALGO_FWD = FORWARD
 SUPPORTED_DNN_CONV_ALGO_BWD_DATA = BACKWARD_DATA
 SUPPORTED_DNN_CONV_ALGO_BWD_FILTER = BACKWARD_FILTER
@@ -61,7 +61,7 @@ _OTHERS: tuple[tuple[str, str, FlagKind[Any], str], ...] = (
     ),
     (
         "check_input",
-        "Whether compiled code checks the types of what it gets.",
+        "Whether compiled code checks the types of its inputs.",
         BoolFlag(True),
         "the checks are made once where values come in, and cost next to nothing",
     ),
@@ -75,7 +75,7 @@ _OTHERS: tuple[tuple[str, str, FlagKind[Any], str], ...] = (
         "tensor.insert_inplace_optimizer_validate_nb",
         "After how many changes the in-place optimizer checks a graph.",
         IntFlag(-1),
-        "checks cost what has changed, so that none is left out",
+        "checks cost only the changed nodes, so that none is left out",
     ),
     (
         "optdb.position_cutoff",
@@ -130,7 +130,7 @@ def declare_all(declare: Declare, default_of: Callable[[str], bool]) -> None:
     declare : callable
         Takes a name, a sentence, the kind of flag, and why it has no effect.
     default_of : callable
-        Tells whether the user wants to hear of mistakes mended in a version.
+        Tells whether the user wants to hear of mistakes fixed in a version.
     """
     for name, doc, kind in _DEVICES:
         declare(name, doc, kind, NO_DEVICE)

@@ -1,4 +1,4 @@
-"""The command ``theano-doctor``: what Theano found on this machine, how, and what to do about what is missing."""
+"""The command ``theano-doctor``: the tools that Theano uses on this machine, and a cure for each gap."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from ._unread_flags import NEW_DEVICES, UNHEEDED, is_former, is_former_device
 from ._version import __version__
 
 _DESCRIPTION = """\
-Tells which compiler, BLAS, threads, cache and devices Theano finds here, how it found them, and what to do about
-what is missing."""
+Tells which compiler, BLAS, threads, cache and devices Theano uses here, how it found them, and a cure for
+each gap."""
 _EPILOG = "The status is 0 if functions can be compiled and are right, and 1 if something is broken."
 _OBSOLETE = "leave it out: it is obsolete, for it was for a former GPU back-end"
 #: Distributions of the package index that bring a folder named theano, too.
@@ -46,13 +46,13 @@ class Finding:
     Parameters
     ----------
     subject, name, value : str
-        The group that it belongs to, what it is, and what was found.
+        The group, the name and the value of the finding.
     how : str
         Where the value comes from.
     state : {"ok", "note", "bad"}
         "note": works, yet could be better. "bad": something is broken.
     advice : str
-        What to do; empty where all is well.
+        A cure; empty where all is well.
     """
 
     subject: str
@@ -110,17 +110,17 @@ def examine() -> list[Finding]:
     checks: tuple[Callable[[], Iterator[Finding]], ...] = (
         _versions, _flags, _compiler, _blas, _threads, _cache, _devices, _functions,
     )  # fmt: skip
-    found: list[Finding] = []
+    findings: list[Finding] = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for check in checks:
             subject = check.__name__.strip("_")
             try:
-                found += check()
+                findings += check()
             except (TheanoError, OSError, ValueError, ArithmeticError) as error:
-                advice = "the message says what to do; theano-nose --theano tells what else is wrong"
-                found.append(Finding(subject, "error", f"{type(error).__name__}: {error}", "", "bad", advice))
-    return found
+                advice = "the message names a cure; theano-nose --theano shows further faults"
+                findings.append(Finding(subject, "error", f"{type(error).__name__}: {error}", "", "bad", advice))
+    return findings
 
 
 def _show(found: Sequence[Finding]) -> None:
@@ -144,10 +144,10 @@ def _versions() -> Iterator[Finding]:
             yield Finding("versions", name, "taken from a folder, not installed", state="note")
     for name in FORMER_DISTRIBUTIONS:
         with contextlib.suppress(PackageNotFoundError):
-            found = version(name)
-            if found.startswith(("0.", "1.")):
+            release = version(name)
+            if release.startswith(("0.", "1.")):
                 advice = f"pip uninstall {name}, then install theano-stack again: both write into the folder theano"
-                yield Finding("versions", name, found, "another project", "bad", advice)
+                yield Finding("versions", name, release, "another project", "bad", advice)
 
 
 def _flags() -> Iterator[Finding]:
@@ -222,7 +222,7 @@ def _blas() -> Iterator[Finding]:
 
 
 class _Symbol(ctypes.Structure):
-    """What the loader tells of an address."""
+    """The loader's description of an address."""
 
     _fields_ = (
         ("file", ctypes.c_char_p),
@@ -239,11 +239,11 @@ def _routines_of(library: str) -> Iterator[Finding]:
         get = getattr(loaded, name, None)
         if get is not None:
             get.restype = ctypes.c_char_p
-            wanted = os.environ.get("OPENBLAS_CORETYPE")
+            core_type = os.environ.get("OPENBLAS_CORETYPE")
             core = os.fsdecode(get())
-            if wanted:
+            if core_type:
                 advice = "without this variable OpenBLAS takes this processor's own routines, which may be faster"
-                yield Finding("blas", "routines", f"for {core}", f"OPENBLAS_CORETYPE={wanted}", "note", advice)
+                yield Finding("blas", "routines", f"for {core}", f"OPENBLAS_CORETYPE={core_type}", "note", advice)
             else:
                 yield Finding("blas", "routines", f"for {core}", "OpenBLAS chose them for this processor")
             return
@@ -258,15 +258,15 @@ def _library_at(address: int) -> str:
 
 
 def _threads() -> Iterator[Finding]:
-    count, wanted = cpuCount(), os.environ.get("OMP_NUM_THREADS", "")
-    yield Finding("threads", "processors", str(count), "what this process may use")
+    count, limit = cpuCount(), os.environ.get("OMP_NUM_THREADS", "")
+    yield Finding("threads", "processors", str(count), "the limit of this process")
     if not config.openmp:
         yield Finding("threads", "long loops", "one thread", "openmp=False", "note", "set openmp=True to use them all")
-    elif wanted:
+    elif limit:
         state, advice = (
-            ("note", "more threads than processors wait for each other") if _is_above(wanted, count) else ("ok", "")
+            ("note", "more threads than processors wait for each other") if _is_above(limit, count) else ("ok", "")
         )
-        yield Finding("threads", "long loops", f"{wanted} threads", "OMP_NUM_THREADS", state, advice)
+        yield Finding("threads", "long loops", f"{limit} threads", "OMP_NUM_THREADS", state, advice)
     else:
         yield Finding("threads", "long loops", f"{count} threads", "OMP_NUM_THREADS is not set")
 
@@ -301,12 +301,12 @@ def _devices() -> Iterator[Finding]:
     wanted = "cpu" if former else wanted
     lost = wanted != "cpu" and not known.moves_computation()
     advice = "theano.gpuarray.type.get_context(None) says why; without it functions run on the CPU" if lost else ""
-    yield Finding("devices", "device", wanted, config.source_of("device"), "bad" if lost else "ok", advice)
-    for found in known.device_report():
+    yield Finding("devices", "device", device_name, config.source_of("device"), "bad" if lost else "ok", advice)
+    for finding in devices_module.device_report():
         # Who computes on the CPU, or by another driver, lacks nothing.
-        of_opencl = found.name.startswith("OpenCL")
-        advice = found.advice if wanted.startswith("opencl" if of_opencl else "cuda") else ""
-        yield Finding("devices", found.name, found.value, found.how, "note" if advice else "ok", advice)
+        of_opencl = finding.name.startswith("OpenCL")
+        advice = finding.advice if device_name.startswith("opencl" if of_opencl else "cuda") else ""
+        yield Finding("devices", finding.name, finding.value, finding.how, "note" if advice else "ok", advice)
 
 
 def _functions() -> Iterator[Finding]:
@@ -316,7 +316,7 @@ def _functions() -> Iterator[Finding]:
     error = float(abs(f(value) - 3 / np.cosh(3 * value) ** 2).max())
     good = error < 1e-12
     native = HAS_RUNTIME and bool(CompilerOptions.from_config().command)
-    advice = "" if good else "theano-nose --theano tells what else is wrong; theano-cache clear empties the cache"
+    advice = "" if good else "theano-nose --theano shows further faults; theano-cache clear empties the cache"
     where = "native code" if native else "Python"
     name = "a gradient of 101 elements"
     yield Finding("functions", name, f"wrong by {error:.1g}", where, "ok" if good else "bad", advice)

@@ -20,11 +20,11 @@ def clone(
     Parameters
     ----------
     output : Variable or sequence of Variable
-        What is copied.
+        The outputs of the graph to copy.
     replace : mapping or pairs, optional
-        Variable -> what stands in its place.
+        Variable -> its replacement.
     strict : bool
-        Whether a replacement must have the type of what it replaces, or be converted to it.
+        Whether a replacement must have the type of its original, or be converted to it.
     share_inputs : bool
         Whether the copy has the same inputs. If not, it has new ones; a shared variable has a new one with the same
         storage.
@@ -41,7 +41,7 @@ def clone(
     TypeError
         If a replacement does not fit and `strict` is true.
     GraphError
-        If what is to be replaced is no variable.
+        If a key is no variable.
 
     Examples
     --------
@@ -51,8 +51,8 @@ def clone(
     >>> float(theano.clone(x**2 + 1, {x: y * 2}).eval({y: 3.0}))
     37.0
     """
-    found = clone_replace(output, dict(replace or ()), strict)
+    copies = clone_replace(output, dict(replace or ()), strict)
     if share_inputs if copy_inputs is None else copy_inputs:
-        return found
-    roots = graph_inputs([found] if isinstance(found, Variable) else list(found))
-    return clone_replace(found, {root: root.clone() for root in roots if not isinstance(root, Constant)})
+        return copies
+    roots = graph_inputs([copies] if isinstance(copies, Variable) else list(copies))
+    return clone_replace(copies, {root: root.clone() for root in roots if not isinstance(root, Constant)})

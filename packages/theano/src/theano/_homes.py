@@ -46,9 +46,9 @@ HOMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 def settle() -> None:
     """Let the classes of other layers name the modules of this package as theirs, where they can be found there."""
     for module, names in HOMES.items():
-        found = vars(sys.modules[module]) if module in sys.modules else {}
+        namespace = vars(sys.modules[module]) if module in sys.modules else {}
         for name in names:
-            cls = found.get(name)
-            # What is called otherwise elsewhere could not be found again by pickle.
+            cls = namespace.get(name)
+            # Pickle could not look up an object that has another name elsewhere.
             if isinstance(cls, type) and cls.__qualname__ == name:
                 cls.__module__ = module

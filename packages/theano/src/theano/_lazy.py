@@ -1,4 +1,4 @@
-"""What is imported when it is asked for, so that `import theano` goes without it."""
+"""Names that are imported on first use, so that `import theano` goes without them."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ FROM_TESTING = frozenset({"GradientError", "numeric_grad", "verify_grad"})
 
 
 def from_testing(module: str, name: str) -> object:
-    """Return a helper for tests, or raise what a module without the name raises."""
+    """Return a helper for tests, or raise the error of a module without the name."""
     if name in FROM_TESTING:
         return getattr(importlib.import_module("theano_testing.tensor"), name)
     return borrowed(module, name)
 
 
 def borrowed(module: str, name: str) -> Any:
-    """Return what a module of Theano merely imported, or raise what a module without the name raises."""
+    """Return a name that a module of Theano merely imported, or raise the error of a module without the name."""
     if name not in _places(BORROWED.get(module, {})):
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
     return lazy_names(module, None, {})[0](name)
 
 
 def from_module(module: str, sources: Mapping[str, str], name: str) -> object:
-    """Return what another module has under a name, or that module itself where it is called so.
+    """Look up an attribute of another module by name; a submodule's name returns the submodule.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def from_module(module: str, sources: Mapping[str, str], name: str) -> object:
     Raises
     ------
     AttributeError
-        What a module without the name raises.
+        The error of a module without the name.
     """
     if name not in sources:
         return borrowed(module, name)
@@ -57,7 +57,7 @@ def devices() -> Any:
 
 
 def functions_of_gradients(function: Callable[..., Any], argnums: Any) -> Any:
-    """Return what `theano.functional.grad` returns."""
+    """Return the result of `theano.functional.grad`."""
     return importlib.import_module("theano.functional").grad(function, argnums)
 
 
@@ -111,8 +111,8 @@ def _elsewhere(module: str, name: str) -> str:
     """
     if not name.startswith("_"):
         for path in _NEAR.get(module, ()):
-            found = sys.modules.get(f"{module}.{path}")
-            if found is not None and name in dir(found):
+            value = sys.modules.get(f"{module}.{path}")
+            if value is not None and name in dir(value):
                 return f"; did you mean {module}.{path}.{name}?"
     other = _UNLOADED.get(f"{module}.{name}") or _OTHER_WORDS.get(f"{module}.{name}")
     return f"; did you mean {other}?" if other else ""
@@ -143,7 +143,7 @@ def lazy_names(
 
     def find(name: str) -> Any:
         if name == "__all__":
-            # While the library itself is imported, a star takes what is there and loads nothing.
+            # While the library itself is imported, a star takes the names at hand and loads nothing.
             if sources or hasattr(sys.modules["theano"], "__getattr__"):
                 return names()
         if name not in places:
@@ -154,7 +154,7 @@ def lazy_names(
             )
         source, original = places[name]
         found = importlib.import_module(source, package)
-        # What a package has under its own name for a lazy submodule is this very function's answer.
+        # A package's attribute for a lazy submodule is the answer of this function.
         if found.__name__ != module and hasattr(found, original):
             value = getattr(found, original)
         else:

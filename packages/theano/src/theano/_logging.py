@@ -26,5 +26,5 @@ def disable_log_handler(logger: logging.Logger | None = None, handler: logging.H
     []
     """
     chosen = logging.getLogger("theano") if logger is None else logger
-    for known in list(chosen.handlers) if handler is None else [handler]:
-        chosen.removeHandler(known)
+    for handlers in list(chosen.handlers) if handler is None else [handler]:
+        chosen.removeHandler(handlers)

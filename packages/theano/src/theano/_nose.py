@@ -71,9 +71,9 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
-    parser.add_argument("targets", nargs="*", metavar="TARGET", help="what to run")
+    parser.add_argument("targets", nargs="*", metavar="TARGET", help="tests to run")
     parser.add_argument("--theano", action="store_true", help="run Theano's own tests, those of a checkout included")
-    parser.add_argument("-s", "--nocapture", action="store_true", help="show what tests print; else failures only")
+    parser.add_argument("-s", "--nocapture", action="store_true", help="show the output of tests; else failures only")
     parser.add_argument("-v", "--verbose", action="count", default=0, help="name each test")
     parser.add_argument("-x", "--stop", action="store_true", help="stop at the first failure")
     return parser
@@ -109,7 +109,7 @@ def _groups(targets: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _files(target: str) -> Iterator[tuple[Path, str]]:
-    """Yield each file of tests that a target names, with the name of what is wanted in it, if not all."""
+    """Yield each file of tests that a target names, with the class or method in it, if not all."""
     text, colon, inner = target.rpartition(":")
     path = Path(text if colon and text.endswith(".py") else target).resolve()
     if path.is_file() and path.suffix == ".py":

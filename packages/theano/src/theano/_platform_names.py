@@ -1,4 +1,4 @@
-"""What the directory of compiled code is named by, and other questions about the machine and its versions."""
+"""Names for the directory of compiled code, and other questions about the machine and its versions."""
 
 from __future__ import annotations
 
@@ -52,25 +52,25 @@ def short_platform(r: str | None = None, p: str | None = None) -> str:
     """
     release = platform.release() if r is None else r
     name = platform.platform() if p is None else p
-    version, dash, rest = release.partition("-")
+    version, dash, remainder = release.partition("-")
     numbers = version.split(".")
     if not dash or len(numbers) < 2 or not (numbers[0].isdigit() and numbers[1].isdigit()):
         return name
-    kept = rest.lstrip("0123456789")
-    if kept.startswith("."):
+    version_number = remainder.lstrip("0123456789")
+    if version_number.startswith("."):
         # Further numbers of a build, up to a part that begins with a letter.
-        parts = kept[1:].split(".")
+        parts = version_number[1:].split(".")
         while parts and re.match(r"\d", parts[0]):
             digits = parts.pop(0).lstrip("0123456789")
             if digits:
                 parts.insert(0, digits)
                 break
-        kept = ".".join(parts)
-    return name.replace(release, f"{numbers[0]}.{numbers[1]}-{kept}")
+        version_number = ".".join(parts)
+    return name.replace(release, f"{numbers[0]}.{numbers[1]}-{version_number}")
 
 
 def split_version(version: str) -> tuple[str, str, str]:
-    """Return the part of a version before its last number, that number, and what follows it."""
+    """Return the part of a version before its last number, that number, and the text behind it."""
     match = re.match(r"(.*\.)?(\d+)(.*)$", version)
     return (version, "", "") if match is None else (match[1] or "", match[2], match[3])
 
@@ -120,7 +120,7 @@ def default_compiledir() -> str:
 
 
 def compiledir_names() -> dict[str, Any]:
-    """Return what ``compiledir_format`` may name, with what stands for it."""
+    """Return the fields of ``compiledir_format``, with their values."""
     return {
         "platform": platform.platform(),
         "processor": platform.processor(),
@@ -137,7 +137,7 @@ def compiledir_names() -> dict[str, Any]:
 
 
 def __getattr__(name: str) -> Any:
-    """Ask the machine for what takes a while when somebody asks for it."""
+    """Return slow facts about the machine, computed on first use."""
     makers: dict[str, Any] = {
         "compiledir_format_dict": compiledir_names,
         "compiledir_format_keys": lambda: ", ".join(sorted(compiledir_names())),

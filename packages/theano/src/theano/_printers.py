@@ -1,4 +1,4 @@
-"""What `theano.printing` has had besides the printers of the graph layer."""
+"""Printers of `theano.printing` besides those of the graph layer."""
 
 from __future__ import annotations
 

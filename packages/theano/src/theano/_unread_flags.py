@@ -1,4 +1,4 @@
-"""Flags that programs may set although nothing in this version heeds them, and what is left of old warnings."""
+"""Flags without effect that programs may set, and the flags about old warnings."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FORMER = re.compile(r"(nvcc|cuda|cublas|gpu|gpuarray|dnn|magma|pycuda|enable_in
 NEW_DEVICES = "device=cuda and device=opencl0:0 compute on a device"
 #: Flag that nothing heeds -> why.
 UNHEEDED: dict[str, str] = {}
-#: Those of GPU back-ends, which are told of in one message at the start.
+#: Flags of GPU back-ends: one message at the start covers them all.
 OBSOLETE: set[str] = set()
 
 
@@ -47,7 +47,7 @@ def is_former_device(device: str) -> bool:
 
 
 def obsolete_text(names: Sequence[str]) -> str:
-    """Return what is said of flags of GPU back-ends.
+    """Return the message about flags of GPU back-ends.
 
     Parameters
     ----------
@@ -82,12 +82,12 @@ def read_settings() -> tuple[list[str], list[str]]:
     _gathered.names = []
     try:
         advice = config.check_settings()
-        known = _gathered.names
+        names = _gathered.names
     finally:
         _gathered.names = None
     former = [line.partition(" (from ")[0] for line in config.unused_settings() if line.endswith(f"{FLAGS_VARIABLE})")]
     former = [name for name in former if is_former(name)]
-    return [*known, *former], [line for line in advice if not any(f"`{name}`" in line for name in former)]
+    return [*names, *former], [line for line in advice if not any(f"`{name}`" in line for name in former)]
 
 
 class _Notice:
@@ -119,7 +119,7 @@ def _declare(name: str, doc: str, kind: FlagKind[Any], why: str) -> None:
 
 
 def warn_default(version: str) -> bool:
-    """Tell whether the user wants to hear of mistakes that were mended in a version of Theano.
+    """Tell whether the user wants to hear of mistakes that a version of Theano fixed.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 add_flag(
     "warn.ignore_bug_before",
-    "Warnings about mistakes of older versions that were mended before this version are left out; 'None': all are "
+    "Warnings about mistakes of older versions that were fixed before this version are left out; 'None': all are "
     "given, 'all': none. This version never had those mistakes, so it has no such warnings of its own: the flag "
     "answers `theano.configdefaults.warn_default`, by which programs decide about theirs.",
     EnumFlag("0.9", "None", "all", *(version for version in _VERSIONS if version != "0.9")),
@@ -164,7 +164,7 @@ _declare(
     "cycle_detection",
     "How overwriting is kept from making cycles: 'regular' allows the most, 'fast' compiles faster.",
     EnumFlag("regular", "fast"),
-    "one method, whose cost grows with what changes only, allows the most and is fast",
+    "one method, whose cost grows with the changes only, allows the most and is fast",
 )
 _declare(
     "lib.amdlibm",

@@ -1,4 +1,4 @@
-"""What archives may say of the classes of this package, and of others by the names that they have here."""
+"""The archive reader's allowlist for classes of this package, and for others by their names here."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _CLASSES = MappingProxyType(
         "theano.tensor.xlogx": "XlogX XlogY0",
     }
 )
-#: Modules of classes that no archive may hold: functions, and what debugging keeps.
+#: Modules of classes that no archive may hold: functions, and state of debugging.
 _NO_VALUES = frozenset(
     {
         "theano.compile.debugmode",

@@ -1,4 +1,4 @@
-"""The one configuration object, the flags that count once, at import, and what they bring about."""
+"""The one configuration object, the flags that count once, at import, and their effects."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _REACTIONS = ("warn", "raise", "call", "print", "log")
 
 add_flag(
     "numpy.seterr_all",
-    "What NumPy does on floating-point errors of any kind; 'None' leaves NumPy as it is.",
+    "NumPy's reaction to floating-point errors of any kind; 'None' leaves NumPy as it is.",
     EnumFlag("ignore", *_REACTIONS, "None"),
     fixed=True,
 )
@@ -28,7 +28,7 @@ for _error, _meaning in (
 ):
     add_flag(
         f"numpy.seterr_{_error}",
-        f"What NumPy does on {_meaning}; 'None': as `numpy.seterr_all` says.",
+        f"NumPy's reaction to {_meaning}; 'None': as `numpy.seterr_all` says.",
         EnumFlag("None", "ignore", *_REACTIONS),
         fixed=True,
     )
@@ -37,14 +37,14 @@ for _error, _meaning in (
 def apply_numpy_errors() -> None:
     """Set NumPy's reactions to floating-point errors in this thread, as the flags ``numpy.seterr_*`` say."""
     section = config.numpy
-    wanted = {
+    modes = {
         "all": section.seterr_all,
         "divide": section.seterr_divide,
         "over": section.seterr_over,
         "under": section.seterr_under,
         "invalid": section.seterr_invalid,
     }
-    np.seterr(**{kind: reaction for kind, reaction in wanted.items() if reaction != "None"})
+    np.seterr(**{kind: reaction for kind, reaction in modes.items() if reaction != "None"})
 
 
 def _names_devices() -> bool:
@@ -53,7 +53,7 @@ def _names_devices() -> bool:
 
 
 def start() -> None:
-    """Check what THEANO_FLAGS and the files say, and do what the flags that count at import ask for.
+    """Check THEANO_FLAGS and the files, and apply the flags that count at import.
 
     Raises
     ------

@@ -39,7 +39,7 @@ __all__ = [
     "config",
 ]
 
-#: The text of the environment variable, and what it says.
+#: The text of the environment variable, and its settings.
 THEANO_FLAGS = os.environ.get("THEANO_FLAGS", "")
 THEANO_FLAGS_DICT = {setting.name: setting.text for setting in parse_settings(THEANO_FLAGS)}
 
@@ -62,7 +62,7 @@ class ConfigParam(FlagKind[Any]):
         self.allow_override = allow_override
 
     def parse(self, value: Any) -> Any:
-        """Return what `filter` makes of `value`."""
+        """Return the value that `filter` makes of `value`."""
         return value if self.filter is None else self.filter(value)
 
 
@@ -162,12 +162,12 @@ def AddConfigVar(
     root : TheanoConfigParser
         Where it is declared.
     in_c_key : bool
-        Taken for compatibility: compiled code is found by what it is made of, not by flags.
+        Taken for compatibility: the key of compiled code is its content, not the flags.
 
     Raises
     ------
     ConfigError
-        If a flag of this name exists, or what THEANO_FLAGS or a file gives is not allowed.
+        If a flag of this name exists, or the value in THEANO_FLAGS or a file is not allowed.
 
     Examples
     --------

@@ -30,7 +30,7 @@ default_printer = DefaultPrinter()
 
 
 def __getattr__(name: str) -> object:
-    """Tell under the name `pydot_imported` whether pictures can be drawn through pydot, and what is missing if not."""
+    """Tell under the name `pydot_imported` whether pictures can be drawn through pydot, and the missing part if not."""
     if name == "pydot_imported":
         return pydot_library() is not None
     if name == "pydot_imported_msg":

@@ -38,10 +38,10 @@ class TestLayers(unittest.TestCase):
 
     def values(self, variables: Any) -> list[NDArray[Any]]:
         """Return the values of variables, which a function computes again and again."""
-        made = theano.function([], [v.transfer("cpu") for v in variables])
+        outcome = theano.function([], [v.transfer("cpu") for v in variables])
         for _ in range(4):
-            found: list[NDArray[Any]] = made()
-        return found
+            result: list[NDArray[Any]] = outcome()
+        return result
 
     def check_gradient(self, cost: Any, array: Any, by: NDArray[Any]) -> None:
         """Compare a gradient with differences of a cost, which is a function of values."""
@@ -53,13 +53,13 @@ class TestLayers(unittest.TestCase):
         x, dy = self.shared(2, 3, 4, 5), self.shared(2, 3, 4, 5)
         for algo in ("fast", "accurate", "log"):
             y = dnn.GpuDnnSoftmax(algo, "channel")(x)
-            found, by = self.values([y, T.grad(None, x, known_grads={y: dy})])
+            result, by = self.values([y, T.grad(None, x, known_grads={y: dy})])
 
             def softmax(v: NDArray[Any], algo: str = algo) -> Any:
                 p = np.exp(v) / np.exp(v).sum(1, keepdims=True)
                 return np.log(p) if algo == "log" else p
 
-            np.testing.assert_allclose(found, softmax(np.asarray(x.get_value())))
+            np.testing.assert_allclose(result, softmax(np.asarray(x.get_value())))
             self.check_gradient(lambda v, f=softmax: (f(v) * np.asarray(dy.get_value())).sum(), x, by)
         self.assertGreater(min(calls("cudnnSoftmaxForward"), calls("cudnnSoftmaxBackward")), 0)
 
@@ -69,17 +69,17 @@ class TestLayers(unittest.TestCase):
         for moving in ([], [0.2, mean, var]):
             y, *averages = dnn.dnn_batch_normalization_train(x, scale, shift, "spatial", 1e-3, *moving)
             by = T.grad(None, [x, scale, shift], known_grads={y: dy})
-            found = self.values([y, *averages, *by])
+            result = self.values([y, *averages, *by])
 
             def normalized(v: NDArray[Any]) -> Any:
                 centered = v - v.mean((0, 2, 3), keepdims=True)
                 inverse = 1 / np.sqrt(v.var((0, 2, 3), keepdims=True) + 1e-3)
                 return centered * inverse * np.asarray(scale.get_value()) + np.asarray(shift.get_value())
 
-            np.testing.assert_allclose(found[0], normalized(np.asarray(x.get_value())))
-            self.check_gradient(lambda v: (normalized(v) * np.asarray(dy.get_value())).sum(), x, found[-3])
-            np.testing.assert_allclose(found[-1], np.asarray(dy.get_value()).sum((0, 2, 3), keepdims=True))
-            self.assertEqual(len(found), 8 if moving else 6)
+            np.testing.assert_allclose(result[0], normalized(np.asarray(x.get_value())))
+            self.check_gradient(lambda v: (normalized(v) * np.asarray(dy.get_value())).sum(), x, result[-3])
+            np.testing.assert_allclose(result[-1], np.asarray(dy.get_value()).sum((0, 2, 3), keepdims=True))
+            self.assertEqual(len(result), 8 if moving else 6)
         op = dnn.GpuDnnBatchNormInference("spatial")
         (by_given,) = self.values([op(x, scale, shift, mean, T.as_tensor_variable(np.ones((1, 3, 1, 1))), 1e-3)])
         self.assertEqual(by_given.shape, (4, 3, 2, 5))
@@ -89,8 +89,8 @@ class TestLayers(unittest.TestCase):
     def test_pooling(self) -> None:
         x, dy = self.shared(2, 3, 4, 6), self.shared(2, 3, 2, 3)
         y = dnn.dnn_pool(x, (2, 2), (2, 2), "average_exc_pad")
-        found, by = self.values([y, T.grad(None, x, known_grads={y: dy})])
-        np.testing.assert_allclose(found, np.asarray(x.get_value()).reshape(2, 3, 2, 2, 3, 2).mean((3, 5)))
+        result, by = self.values([y, T.grad(None, x, known_grads={y: dy})])
+        np.testing.assert_allclose(result, np.asarray(x.get_value()).reshape(2, 3, 2, 2, 3, 2).mean((3, 5)))
         np.testing.assert_allclose(by, np.asarray(dy.get_value()).repeat(2, 2).repeat(2, 3) / 4)
         self.assertGreater(min(calls("cudnnPoolingForward"), calls("cudnnPoolingBackward")), 0)
 
@@ -99,11 +99,11 @@ class TestLayers(unittest.TestCase):
         dy = self.shared(2, 3, 5, 8)
         y = dnn.dnn_spatialtf(image, theta, scale_width=2)
         by = T.grad(None, [image, theta], known_grads={y: dy})
-        found = self.values([y, *by])
+        result = self.values([y, *by])
 
-        self.assertEqual([v.shape for v in found], [(2, 3, 5, 8), (2, 3, 5, 4), (2, 2, 3)])
+        self.assertEqual([v.shape for v in result], [(2, 3, 5, 8), (2, 3, 5, 4), (2, 2, 3)])
         # Results are linear in images.
-        sides = [found[1] * np.asarray(image.get_value()), found[0] * np.asarray(dy.get_value())]
+        sides = [result[1] * np.asarray(image.get_value()), result[0] * np.asarray(dy.get_value())]
         np.testing.assert_allclose(sides[0].sum(), sides[1].sum())
         for name in ("GridGenerator", "Sampler"):
             for way in ("Forward", "Backward"):
@@ -116,7 +116,7 @@ class TestLayers(unittest.TestCase):
         dy, dh = self.shared(4, 5, 3), self.shared(1, 5, 3)
         y, last = block.apply(w, x, h)
         by = T.grad(None, [w, x, h], known_grads={y: dy, last: dh})
-        found = self.values([y, last, *by])
+        result = self.values([y, last, *by])
         arrays = [np.asarray(v.get_value()) for v in (w, x, h)]
 
         def network(w: NDArray[Any], x: NDArray[Any], h: NDArray[Any]) -> NDArray[Any]:
@@ -127,15 +127,15 @@ class TestLayers(unittest.TestCase):
                 states.append(state)
             return np.array(states)
 
-        np.testing.assert_allclose(found[0], network(*arrays))
-        np.testing.assert_allclose(found[1][0], network(*arrays)[-1])
+        np.testing.assert_allclose(result[0], network(*arrays))
+        np.testing.assert_allclose(result[1][0], network(*arrays)[-1])
         for k, array in enumerate((w, x, h)):
 
             def cost(v: NDArray[Any], k: int = k) -> Any:
                 states = network(*(v if i == k else array for i, array in enumerate(arrays)))
                 return (states * np.asarray(dy.get_value())).sum() + (states[-1] * np.asarray(dh.get_value())[0]).sum()
 
-            self.check_gradient(cost, array, found[2 + k])
+            self.check_gradient(cost, array, result[2 + k])
         self.assertGreater(calls("cudnnRNNBackwardWeights_v8"), 0)
 
     def test_networks_of_each_mode(self) -> None:
@@ -155,13 +155,13 @@ class TestLayers(unittest.TestCase):
                 for _ in range(2 if mode == "lstm" else 1)
             ]
             results = block.apply(w, x, *states)
-            known = dict(zip(results, results, strict=True))
-            by = T.grad(None, [w, x, *states], known_grads=known)
+            reference = dict(zip(results, results, strict=True))
+            by = T.grad(None, [w, x, *states], known_grads=reference)
             with self.subTest(mode=mode, direction=direction, kind=kind):
-                found = self.values([*results, *by])
+                result = self.values([*results, *by])
                 shapes = [(4, 5, 3 + 3 * both), *[(2 + 2 * both, 5, 3)] * len(states)]
                 shapes += [v.get_value().shape for v in (w, x, *states)]
-                self.assertEqual([v.shape for v in found], shapes)
+                self.assertEqual([v.shape for v in result], shapes)
 
     def test_derivatives_that_the_library_has_not(self) -> None:
         block = dnn.RNNBlock("float64", 3, 1, "gru")
@@ -171,8 +171,8 @@ class TestLayers(unittest.TestCase):
         by = T.grad(None, x, known_grads={y: self.shared(4, 5, 3)})
         second = T.grad(None, [w, h], known_grads={by: self.shared(4, 5, 2)})
         # They are loops, which the stand-in has no kernels for.
-        found = [pushed.type.ndim, *(v.type.ndim for v in second)]
-        self.assertEqual(found, [3, 1, 3])
+        results = [pushed.type.ndim, *(v.type.ndim for v in second)]
+        self.assertEqual(results, [3, 1, 3])
         self.assertTrue(all(v.owner is not None for v in (pushed, *second)))
 
     def test_operands_that_do_not_fit(self) -> None:
@@ -185,10 +185,10 @@ class TestLayers(unittest.TestCase):
     def test_the_flag(self) -> None:
         x = self.shared(2, 3, 4, 5)
         with config.change_flags(dnn__enabled="False"):
-            made = theano.function([], dnn.GpuDnnSoftmax("fast", "channel")(x))
-        self.assertFalse(any("Dnn" in str(node.op) for node in made.maker.fgraph.toposort()))
-        made = theano.function([], dnn.GpuDnnSoftmax("fast", "channel")(x))
-        self.assertTrue(any("GpuDnnLayer" in str(node.op) for node in made.maker.fgraph.toposort()))
+            result = theano.function([], dnn.GpuDnnSoftmax("fast", "channel")(x))
+        self.assertFalse(any("Dnn" in str(node.op) for node in result.maker.fgraph.toposort()))
+        result = theano.function([], dnn.GpuDnnSoftmax("fast", "channel")(x))
+        self.assertTrue(any("GpuDnnLayer" in str(node.op) for node in result.maker.fgraph.toposort()))
 
 
 if __name__ == "__main__":

@@ -48,12 +48,12 @@ class TestFunctions(unittest.TestCase):
 
         makers: tuple[Callable[[Any], Any], ...] = (make, gradient)
         x = theano.shared(self.x)
-        for changed, wanted in zip(makers, theano.function([], [m(x) for m in makers])(), strict=True):
+        for changed, expected in zip(makers, theano.function([], [m(x) for m in makers])(), strict=True):
             fake.fake_reset()
-            given: Variable = theano.shared(self.x, target=NAME)
-            compiled = theano.function([], changed(given).transfer(NAME))
+            operand: Variable = theano.shared(self.x, target=NAME)
+            compiled = theano.function([], changed(operand).transfer(NAME))
             for _ in range(4):
-                np.testing.assert_allclose(np.asarray(compiled()), wanted, atol=1e-8)
+                np.testing.assert_allclose(np.asarray(compiled()), expected, atol=1e-8)
             log = fake.fake_log().decode().split()
             self.assertTrue(any(f"cusolverDnD{name}" in log for name in routines), routines)
 

@@ -176,13 +176,13 @@ class TestPrograms(unittest.TestCase):
         losses, w, b, predicted, lifted = json.loads(outputs(on_device=False)["regression"][-1])
         self.assertEqual(lifted, 0)
         self.assertLess(losses[-1], losses[0])
-        found = json.loads(outputs(on_device=True)["regression"][-1])
-        self.assertGreater(found[-1], 5)
+        result = json.loads(outputs(on_device=True)["regression"][-1])
+        self.assertGreater(result[-1], 5)
         if device() == "null0":
             return
-        for mine, theirs in zip((*found[0], *found[1], found[2]), (*losses, *w, b), strict=True):
+        for mine, theirs in zip((*result[0], *result[1], result[2]), (*losses, *w, b), strict=True):
             self.assertAlmostEqual(mine, theirs, delta=1e-9 * max(1, abs(theirs)))
-        self.assertEqual(found[3], predicted)
+        self.assertEqual(result[3], predicted)
 
     def test_what_is_shared(self) -> None:
         self.assertEqual(outputs(on_device=True)["shared"], ["True", "True", *["False"] * 4])

@@ -54,12 +54,12 @@ class TestLoading(unittest.TestCase):
         self.x = theano.shared(VALUE, target=NAME, name="x")
 
     def test_shared_variables(self) -> None:
-        found = loaded(archive([self.x, theano.shared(np.float32(3), "y")]))[0]
-        self.assertIsInstance(found, GpuArraySharedVariable)
-        self.assertEqual((found.type, found.name), (self.x.type, "x"))
-        self.assertFalse(found.get_value(return_internal_type=True) is self.x.container.value)
+        result = loaded(archive([self.x, theano.shared(np.float32(3), "y")]))[0]
+        self.assertIsInstance(result, GpuArraySharedVariable)
+        self.assertEqual((result.type, result.name), (self.x.type, "x"))
+        self.assertFalse(result.get_value(return_internal_type=True) is self.x.container.value)
         if computes():
-            np.testing.assert_array_equal(found.get_value(), VALUE)
+            np.testing.assert_array_equal(result.get_value(), VALUE)
 
     def test_arrays_and_types(self) -> None:
         array, kind = loaded(archive([self.x.get_value(return_internal_type=True), self.x.type]))
@@ -68,8 +68,8 @@ class TestLoading(unittest.TestCase):
         self.assertEqual(kind, GpuArrayType("float64", (False, False), NAME))
 
     def test_expressions(self) -> None:
-        found = loaded(archive(T.exp(self.x) + 1))
-        value = theano.function([], found)()
+        result = loaded(archive(T.exp(self.x) + 1))
+        value = theano.function([], result)()
         if computes():
             np.testing.assert_allclose(value, np.exp(VALUE) + 1)
 
@@ -112,8 +112,8 @@ class TestLoading(unittest.TestCase):
                     np.testing.assert_array_equal(values[0], values[1])
 
     def test_memory_that_nobody_has_written_to(self) -> None:
-        found = loaded(archive(basic_ops.GpuAllocEmpty("float32", NAME)(3)))
-        self.assertEqual(np.asarray(found.eval()).shape, (3,))
+        result = loaded(archive(basic_ops.GpuAllocEmpty("float32", NAME)(3)))
+        self.assertEqual(np.asarray(result.eval()).shape, (3,))
 
     def test_each_op_of_the_modules_of_devices_has_a_word(self) -> None:
         words = {str(word) for word in vocabulary() if isinstance(word, ClassWord)}
@@ -141,14 +141,14 @@ class TestElsewhere(unittest.TestCase):
 
     def test_a_flag_has_it_loaded_on_the_host(self) -> None:
         with theano.config.change_flags(**{"experimental.unpickle_gpu_on_cpu": True}):
-            found = {name: loaded(data) for name, data in self.data.items()}
-        self.assertIsInstance(found["shared"], SharedVariable)
-        self.assertEqual((found["shared"].type, found["shared"].name), (T.dmatrix, "x"))
-        self.assertEqual(found["type"], T.dmatrix)
-        self.assertIsInstance(found["array"], np.ndarray)
-        self.assertEqual(found["shared"].get_value().shape, VALUE.shape)
+            results = {name: loaded(data) for name, data in self.data.items()}
+        self.assertIsInstance(results["shared"], SharedVariable)
+        self.assertEqual((results["shared"].type, results["shared"].name), (T.dmatrix, "x"))
+        self.assertEqual(results["type"], T.dmatrix)
+        self.assertIsInstance(results["array"], np.ndarray)
+        self.assertEqual(results["shared"].get_value().shape, VALUE.shape)
         if computes():
-            np.testing.assert_array_equal(found["shared"].get_value(), VALUE)
+            np.testing.assert_array_equal(results["shared"].get_value(), VALUE)
 
 
 def _elsewhere(data: bytes) -> bytes:
@@ -158,9 +158,9 @@ def _elsewhere(data: bytes) -> bytes:
 
 def _repacked(data: bytes, old: bytes, new: bytes) -> bytes:
     target = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(data)) as source, zipfile.ZipFile(target, "w") as made:
+    with zipfile.ZipFile(io.BytesIO(data)) as source, zipfile.ZipFile(target, "w") as result:
         for name in source.namelist():
-            made.writestr(name, source.read(name).replace(old, new))
+            result.writestr(name, source.read(name).replace(old, new))
     return target.getvalue()
 
 

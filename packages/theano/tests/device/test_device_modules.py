@@ -55,9 +55,9 @@ class ModulesCase(unittest.TestCase):
     def setUp(self) -> None:
         computes()
 
-    def check(self, found: Any, wanted: Any, rtol: float = 1e-5) -> Any:
+    def check(self, result: Any, expected: Any, rtol: float = 1e-5) -> Any:
         """Compare the value of an expression on the device with that of one of the host; return the function."""
-        f = theano.function([], found)
+        f = theano.function([], result)
         on_host = [
             str(node.op)
             for node in f.maker.fgraph.toposort()
@@ -65,7 +65,7 @@ class ModulesCase(unittest.TestCase):
             and node.op != basic_ops.host_from_gpu
         ]
         self.assertEqual(on_host, [])
-        values = f(), wanted.eval() if hasattr(wanted, "eval") else wanted
+        values = f(), expected.eval() if hasattr(expected, "eval") else expected
         for a, b in zip(*(v if isinstance(v, list) else [v] for v in values), strict=True):
             a, b = np.asarray(a), np.asarray(b)
             self.assertEqual((a.shape, a.dtype), (b.shape, b.dtype))
@@ -91,22 +91,22 @@ class TestModules(ModulesCase):
             (sort.GpuTopKOp(return_indices=False)(self.x, 6), np.sort(self.value, 1)[:, ::-1]),
             (extra_ops.GpuCumsumOp(1)(self.x), self.value.cumsum(1)),
         ]
-        for found, wanted in cases:
-            with self.subTest(op=str(found.owner.op)):
-                self.assertEqual(found.type.context_name, NAME)
-                self.check(found, wanted)
+        for item, expected in cases:
+            with self.subTest(op=str(item.owner.op)):
+                self.assertEqual(item.type.context_name, NAME)
+                self.check(item, expected)
 
     def test_arrays_of_the_same_shape(self) -> None:
-        made = basic_ops.empty_like(self.x)
-        self.assertEqual(made.type, self.x.type)
-        self.assertEqual(np.asarray(made.eval()).shape, (5, 6))
+        result = basic_ops.empty_like(self.x)
+        self.assertEqual(result.type, self.x.type)
+        self.assertEqual(np.asarray(result.eval()).shape, (5, 6))
 
     def test_largest_elements_and_positions(self) -> None:
-        wanted = [self.value.max(1), self.value.argmax(1)]
+        expected = [self.value.max(1), self.value.argmax(1)]
         op = reduction.GpuMaxAndArgmax([1])
         self.assertEqual(op.axis, (1,))
-        self.check(list(op(self.x)), wanted)
-        self.check(list(T.max_and_argmax(self.x, axis=1)), wanted)
+        self.check(list(op(self.x)), expected)
+        self.check(list(T.max_and_argmax(self.x, axis=1)), expected)
 
     def test_draws(self) -> None:
         states = theano.shared(np.asarray(MRG_RandomStreams(3).get_substream_rstates(4, "float32")), target=NAME)
@@ -128,17 +128,17 @@ class TestModules(ModulesCase):
     def test_pooling_of_a_direction(self) -> None:
         images, direction = (RNG.uniform(size=(2, 3, 6, 8)).astype("float32") for _ in range(2))
         for mode in ("max", "sum"):
-            found = pool.GpuMaxPoolRop(True, mode)(
+            result = pool.GpuMaxPoolRop(True, mode)(
                 theano.shared(images, target=NAME), theano.shared(direction, target=NAME), (2, 2)
             )
-            wanted = theano.tensor.signal.pool.MaxPoolRop(True, mode)(images, direction, (2, 2))
-            self.check(found, wanted)
+            expected = theano.tensor.signal.pool.MaxPoolRop(True, mode)(images, direction, (2, 2))
+            self.check(result, expected)
 
     def test_products_of_stacks_and_blocks(self) -> None:
         a, b, c = (RNG.normal(size=(4, 3, 3)).astype("float32") for _ in range(3))
         on_device = [theano.shared(v, target=NAME) for v in (c, a, b)]
-        found = blas.gpugemmbatch_no_inplace(on_device[0], 2.0, *on_device[1:], 0.5)
-        self.check(found, 0.5 * c + 2 * (a @ b), rtol=1e-4)
+        result = blas.gpugemmbatch_no_inplace(on_device[0], 2.0, *on_device[1:], 0.5)
+        self.check(result, 0.5 * c + 2 * (a @ b), rtol=1e-4)
         with self.assertRaisesRegex(TypeError, "GpuGemmBatch takes stacks of matrices"):
             blas.gpugemmbatch_inplace(self.x, 1.0, self.x, self.x, 0.0)
 
@@ -146,8 +146,8 @@ class TestModules(ModulesCase):
         o = RNG.normal(size=(3, 4, 3)).astype("float32")
         first, second = RNG.integers(0, 4, (3, 2)), RNG.integers(0, 5, (3, 4))
         parts = [theano.shared(v, target=NAME) for v in (o, W, h)]
-        wanted = theano.tensor.nnet.blocksparse.sparse_block_gemv(o, W, h, first, second)
-        self.check(blocksparse.gpu_sparse_block_gemv(*parts, first, second), wanted, rtol=1e-4)
+        expected = theano.tensor.nnet.blocksparse.sparse_block_gemv(o, W, h, first, second)
+        self.check(blocksparse.gpu_sparse_block_gemv(*parts, first, second), expected, rtol=1e-4)
         outer = blocksparse.gpu_sparse_block_outer(parts[1], parts[2], parts[0], first, second)
         self.check(outer, theano.tensor.nnet.blocksparse.sparse_block_outer(W, h, o, first, second), rtol=1e-4)
 
@@ -166,8 +166,8 @@ class TestModules(ModulesCase):
 
     def test_arrays_in_pickles_of_former_versions(self) -> None:
         host = np.arange(3.0)
-        found = device_types.GpuArray_unpickler(host, NAME)
-        self.assertIsInstance(found, gpuarray.pygpu.GpuArray)
+        result = device_types.GpuArray_unpickler(host, NAME)
+        self.assertIsInstance(result, gpuarray.pygpu.GpuArray)
         # Pickles name the function by its module.
         self.assertIs(pickle.loads(b"ctheano.gpuarray.type\nGpuArray_unpickler\n."), device_types.GpuArray_unpickler)
         with theano.config.change_flags(**{"experimental.unpickle_gpu_on_cpu": True}):

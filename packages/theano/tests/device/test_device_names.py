@@ -122,10 +122,10 @@ class TestOpsOfPrograms(unittest.TestCase):
 
         x, value = T.dmatrix("x"), np.arange(6.0).reshape(2, 3)
         gx = x.transfer(NAME)
-        found = theano.function([x], Product()(gx, gx.T).transfer("cpu"))(value)
-        self.assertEqual(found.shape, (2, 2))
+        result = theano.function([x], Product()(gx, gx.T).transfer("cpu"))(value)
+        self.assertEqual(result.shape, (2, 2))
         if computes():
-            np.testing.assert_allclose(found, value @ value.T)
+            np.testing.assert_allclose(result, value @ value.T)
 
     def test_wrong_products(self) -> None:
         a = pygpu.zeros((2, 3), "float32", context=get_context(NAME))
@@ -147,10 +147,10 @@ class TestExpressions(unittest.TestCase):
         pairs = zip(*(v if isinstance(v, list) else [v] for v in (there, here)), strict=True)
         for mine, theirs in pairs:
             self.assertEqual(mine.type, GpuArrayType(theirs.dtype, theirs.broadcastable, NAME))
-            found, wanted = theano.function([], mine.transfer("cpu"))(), theano.function([], theirs)()
-            self.assertEqual((found.shape, found.dtype), (wanted.shape, wanted.dtype))
+            result, expected = theano.function([], mine.transfer("cpu"))(), theano.function([], theirs)()
+            self.assertEqual((result.shape, result.dtype), (expected.shape, expected.dtype))
             if computes():
-                np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-6)
+                np.testing.assert_allclose(result, expected, rtol=1e-6, atol=1e-6)
 
     @slow
     def test_softmax_and_losses(self) -> None:
@@ -184,7 +184,7 @@ class TestExpressions(unittest.TestCase):
                     by_hand = dnn.GpuDnnSoftmaxGrad(algo, mode)
                     self.check(
                         lambda v, d, op=op, by_hand=by_hand: by_hand(d, op(v)),
-                        lambda v, d, wanted=wanted: T.grad((wanted(v) * d).sum(), v),
+                        lambda v, d, expected=wanted: T.grad((expected(v) * d).sum(), v),
                         *(x, g),
                     )
         with self.assertRaisesRegex(ValueError, "unknown mode 'row'"):
@@ -195,34 +195,34 @@ class TestExpressions(unittest.TestCase):
     @slow
     def test_batch_normalization(self) -> None:
         bn, x = T.nnet.bn, np.random.default_rng(2).normal(size=(2, 3, 2, 4))
-        rest = np.random.default_rng(3).uniform(1, 2, size=(4, 1, 3, 1, 1))
+        others = np.random.default_rng(3).uniform(1, 2, size=(4, 1, 3, 1, 1))
         self.check(
             dnn.GpuDnnBatchNorm("spatial"),
             lambda x, a, b: list(bn.batch_normalization_train(x, a, b, "spatial")),
             x,
-            *rest[:2],
+            *others[:2],
         )
         self.check(
             lambda x, a, b, m, v: dnn.GpuDnnBatchNorm("spatial", True)(x, a, b, 1e-3, 0.2, m, v),
             lambda x, a, b, m, v: list(bn.batch_normalization_train(x, a, b, "spatial", 1e-3, 0.2, m, v)),
-            *(x, *rest),
+            *(x, *others),
         )
         self.check(
             dnn.GpuDnnBatchNormInference("spatial"),
             lambda x, a, b, m, v: bn.batch_normalization_test(x, a, b, m, v, "spatial"),
-            *(x, *rest),
+            *(x, *others),
         )
         with self.assertRaisesRegex(TypeError, "running_averages=True, which the operands do not fit"):
-            dnn.GpuDnnBatchNorm(running_averages=True)(theano.shared(x, target=NAME), rest[0], rest[1])
+            dnn.GpuDnnBatchNorm(running_averages=True)(theano.shared(x, target=NAME), others[0], others[1])
         with self.assertRaisesRegex(ValueError, "unknown mode 'rows'"):
             dnn.GpuDnnBatchNormInference("rows")
 
-    def compare(self, found: Any, wanted: Any) -> None:
+    def compare(self, result: Any, expected: Any) -> None:
         """Compare a variable with numbers."""
-        value = np.asarray(theano.function([], found)())
-        self.assertEqual(value.shape, wanted.shape)
+        value = np.asarray(theano.function([], result)())
+        self.assertEqual(value.shape, expected.shape)
         if computes():
-            np.testing.assert_allclose(value, wanted, rtol=1e-6, atol=1e-12)
+            np.testing.assert_allclose(value, expected, rtol=1e-6, atol=1e-12)
 
     @slow
     def test_spatial_transformers(self) -> None:
@@ -235,19 +235,19 @@ class TestExpressions(unittest.TestCase):
         points = np.einsum("nik,hwk->nhwi", theta, np.stack([z, y, np.ones_like(y)], axis=2))
         grid = dnn.GpuDnnTransformerGrid()(gt, (2, 3, 8, 4))
         self.compare(grid, points)
-        wanted = np.zeros((2, 3, 8, 4))
+        expected = np.zeros((2, 3, 8, 4))
         for n in range(2):
-            place = (points[n, :, :, 1] + 1) * 2, (points[n, :, :, 0] + 1) * 1.5
+            position = (points[n, :, :, 1] + 1) * 2, (points[n, :, :, 0] + 1) * 1.5
             for c in range(3):
-                wanted[n, c] = map_coordinates(np.pad(x[n, c], 2), [p + 2 for p in place], order=1)
+                expected[n, c] = map_coordinates(np.pad(x[n, c], 2), [p + 2 for p in position], order=1)
         out = dnn.dnn_spatialtf(gx, gt, scale_height=1.5)
-        self.compare(out, wanted)
-        top = rng.normal(size=wanted.shape)
+        self.compare(out, expected)
+        top = rng.normal(size=expected.shape)
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # nothing is said of lengths, by which nobody asked for a gradient
             by_image, by_theta = T.grad((host_from_gpu(out) * top).sum(), [gx, gt])
-        found, by_grid = dnn.GpuDnnTransformerGradI()(gx, grid, theano.shared(top, target=NAME))
-        self.compare(found, np.asarray(theano.function([], by_image)()))
+        result, by_grid = dnn.GpuDnnTransformerGradI()(gx, grid, theano.shared(top, target=NAME))
+        self.compare(result, np.asarray(theano.function([], by_image)()))
         self.compare(dnn.GpuDnnTransformerGradT()(by_grid), np.asarray(theano.function([], by_theta)()))
         step = np.zeros_like(theta)
         step[1, 0, 2] = 1e-6
@@ -295,12 +295,12 @@ class TestExpressions(unittest.TestCase):
         b = np.random.default_rng(5).normal(size=(4, 2))
         both, definite = x + x.T, x @ x.T
         for trans, matrix in (("N", x), ("T", x.T), ("C", x.T)):
-            wanted = np.linalg.solve(matrix, b)
-            self.compare(linalg.gpu_solve(theano.shared(x, target=NAME), b, trans=trans), wanted)
+            expected = np.linalg.solve(matrix, b)
+            self.compare(linalg.gpu_solve(theano.shared(x, target=NAME), b, trans=trans), expected)
             for name, part in (("lower", np.tril), ("upper", np.triu)):
                 triangle = part(x) if trans == "N" else part(x).T
-                found = linalg.gpu_solve(theano.shared(x, target=NAME), b, name, trans)
-                self.compare(found, np.linalg.solve(triangle, b))
+                result = linalg.gpu_solve(theano.shared(x, target=NAME), b, name, trans)
+                self.compare(result, np.linalg.solve(triangle, b))
         solved = linalg.gpu_solve(theano.shared(np.triu(both), target=NAME), b[:, 0], "symmetric")
         self.compare(solved, np.linalg.solve(both, b[:, 0]))
         self.compare(
@@ -316,13 +316,13 @@ class TestExpressions(unittest.TestCase):
 
     def test_factors_that_are_computed_on_the_host(self) -> None:
         x = np.random.default_rng(4).normal(size=(4, 3))
-        given = theano.shared(x, target=NAME)
-        u, s, vt = linalg.gpu_svd(given, full_matrices=False)
+        operand = theano.shared(x, target=NAME)
+        u, s, vt = linalg.gpu_svd(operand, full_matrices=False)
         product = np.asarray(theano.function([], host_from_gpu(u) * host_from_gpu(s) @ host_from_gpu(vt))())
-        self.compare(linalg.gpu_svd(given, compute_uv=False), np.linalg.svd(x, compute_uv=False))
-        q, r = linalg.gpu_qr(given)
-        self.assertEqual([v.type.ndim for v in (q, r, linalg.gpu_qr(given, complete=False))], [2, 2, 2])
-        self.compare(linalg.gpu_qr(given, complete=False), np.linalg.qr(x, "r"))
+        self.compare(linalg.gpu_svd(operand, compute_uv=False), np.linalg.svd(x, compute_uv=False))
+        q, r = linalg.gpu_qr(operand)
+        self.assertEqual([v.type.ndim for v in (q, r, linalg.gpu_qr(operand, complete=False))], [2, 2, 2])
+        self.compare(linalg.gpu_qr(operand, complete=False), np.linalg.qr(x, "r"))
         both = x.T @ x
         values, vectors = linalg.GpuMagmaEigh()(theano.shared(both, target=NAME))
         self.compare(values, np.linalg.eigvalsh(both))
@@ -344,9 +344,9 @@ class TestExpressions(unittest.TestCase):
         ]
         for on_device, on_host in cases:
             host = theano.shared(x)
-            wanted = theano.function([], T.grad((on_host(host) ** 2).sum(), host))()
-            given = theano.shared(x, target=NAME)
-            self.compare(T.grad((host_from_gpu(on_device(given)) ** 2).sum(), given).transfer(NAME), wanted)
+            expected = theano.function([], T.grad((on_host(host) ** 2).sum(), host))()
+            operand = theano.shared(x, target=NAME)
+            self.compare(T.grad((host_from_gpu(on_device(operand)) ** 2).sum(), operand).transfer(NAME), expected)
 
     def test_wrong_input_of_linear_algebra(self) -> None:
         x = theano.shared(np.eye(3), target=NAME)
@@ -370,11 +370,11 @@ class TestExpressions(unittest.TestCase):
     def test_gradient(self) -> None:
         x = theano.shared(self.x, target=NAME)
         g = T.grad(host_from_gpu(nnet.GpuSoftmax()(x))[0, 0], x)
-        found = theano.function([], g)()
+        result = theano.function([], g)()
         p = np.exp(self.x[0]) / np.exp(self.x[0]).sum()
-        self.assertEqual(found.shape, (3, 4))
+        self.assertEqual(result.shape, (3, 4))
         if computes():
-            np.testing.assert_allclose(found[0], p[0] * (np.eye(4)[0] - p), rtol=1e-6)
+            np.testing.assert_allclose(result[0], p[0] * (np.eye(4)[0] - p), rtol=1e-6)
 
 
 class TestModules(unittest.TestCase):

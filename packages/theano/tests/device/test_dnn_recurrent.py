@@ -28,15 +28,15 @@ def sigmoid(x: Array) -> Array:
     return 1 / (1 + np.exp(-x))
 
 
-def one_step(mode: str, given: Sequence[Array], kept: Sequence[Array], h: Array, c: Array) -> tuple[Array, Array]:
+def one_step(mode: str, argument: Sequence[Array], kept: Sequence[Array], h: Array, c: Array) -> tuple[Array, Array]:
     """Return the next states and cells, by the equations of the library's manual."""
-    sums = [a + b for a, b in zip(given, kept, strict=True)]
+    sums = [a + b for a, b in zip(argument, kept, strict=True)]
     if mode == "lstm":
         c = sigmoid(sums[1]) * c + sigmoid(sums[0]) * np.tanh(sums[2])
         return sigmoid(sums[3]) * np.tanh(c), c
     if mode == "gru":
         reset, update = sigmoid(sums[0]), sigmoid(sums[1])
-        return (1 - update) * np.tanh(given[2] + reset * kept[2]) + update * h, c
+        return (1 - update) * np.tanh(argument[2] + reset * kept[2]) + update * h, c
     return (np.tanh(sums[0]) if mode == "rnn_tanh" else np.maximum(sums[0], 0)), c
 
 
@@ -45,7 +45,7 @@ def reference(block: RNNBlock, w: Array, x: Array, hx: Array, cx: Array) -> list
     directions = 2 if block.direction_mode == "bidirectional" else 1
     size, last_h, last_c = [x.shape[1], x.shape[2]], [], []
     for layer in range(block.num_layers):
-        found = []
+        outcomes = []
         for direction in range(directions):
             k = layer * directions + direction
             parts = block.split_params(w, k, size)
@@ -54,14 +54,14 @@ def reference(block: RNNBlock, w: Array, x: Array, hx: Array, cx: Array) -> list
             h, c, every = hx[k], cx[k], []
             for row in x[::-1] if direction else x:
                 skips = layer == 0 and block.input_mode == "skip"
-                given = [(row if skips else row @ matrices[g]) + biases[g] for g in range(gates)]
-                kept = [h @ matrices[gates + g] + biases[gates + g] for g in range(gates)]
-                h, c = one_step(block.rnn_mode, given, kept, h, c)
+                operands = [(row if skips else row @ matrices[g]) + biases[g] for g in range(gates)]
+                references = [h @ matrices[gates + g] + biases[gates + g] for g in range(gates)]
+                h, c = one_step(block.rnn_mode, operands, references, h, c)
                 every.append(h)
-            found.append(np.array(every[::-1] if direction else every))
+            outcomes.append(np.array(every[::-1] if direction else every))
             last_h.append(h)
             last_c.append(c)
-        x = np.concatenate(found, axis=2)
+        x = np.concatenate(outcomes, axis=2)
     results = [x, np.array(last_h)]
     return [*results, np.array(last_c)] if block.rnn_mode == "lstm" else results
 
@@ -89,8 +89,8 @@ class TestOnTheHost(Case):
             with self.subTest(mode, inputs=inputs, direction=direction):
                 block = RNNBlock("float64", 3, 2, mode, inputs, direction)
                 values = self.operands(block, 3 if inputs == "skip" else 4)
-                found = theano.function([], self.applied(block, values, "cpu"))()
-                for a, b in zip(found, reference(block, *values), strict=True):
+                result = theano.function([], self.applied(block, values, "cpu"))()
+                for a, b in zip(result, reference(block, *values), strict=True):
                     np.testing.assert_allclose(a, b, atol=1e-12)
 
     @slow
@@ -130,17 +130,17 @@ class TestOnADevice(Case):
             with self.subTest(mode):
                 block = RNNBlock("float64", 3, 2, mode, direction_mode="bidirectional")
                 values = self.operands(block, 4)
-                found = self.applied(block, values, NAME)
-                for v in found:
+                result = self.applied(block, values, NAME)
+                for v in result:
                     self.assertIsInstance(v.type, GpuArrayType)
                     self.assertEqual(v.type.context_name, NAME)
                 w = theano.shared(values[0], target=NAME)
                 by_w = T.grad(sum((v**2).sum() for v in self.applied_to(block, w, values[1:], NAME)), w)
-                got = theano.function([], [*found, by_w])()
+                got = theano.function([], [*result, by_w])()
                 h = theano.shared(values[0], target="cpu")
                 by_h = T.grad(sum((v**2).sum() for v in self.applied_to(block, h, values[1:], "cpu")), h)
-                wanted = [*reference(block, *values), theano.function([], by_h)()]
-                for a, b in zip(got, wanted, strict=True):
+                expected = [*reference(block, *values), theano.function([], by_h)()]
+                for a, b in zip(got, expected, strict=True):
                     self.assertEqual(np.shape(a), np.shape(b))
                     if computing:
                         np.testing.assert_allclose(np.asarray(a), b, atol=1e-10)
@@ -175,8 +175,8 @@ class TestParameters(Case):
         for mode, gates in (("rnn_relu", 1), ("rnn_tanh", 1), ("lstm", 4), ("gru", 3)):
             self.assertEqual(RNNBlock("float32", 5, 1, mode).get_param_size([7, 3]), gates * (5 * 3 + 5 * 5 + 2 * 5))
             both = RNNBlock("float32", 5, 2, mode, direction_mode="bidirectional")
-            wanted = 2 * gates * (5 * 3 + 25 + 10) + 2 * gates * (5 * 10 + 25 + 10)
-            self.assertEqual(both.get_param_size((7, 3)), wanted)
+            expected = 2 * gates * (5 * 3 + 25 + 10) + 2 * gates * (5 * 10 + 25 + 10)
+            self.assertEqual(both.get_param_size((7, 3)), expected)
             skip = RNNBlock("float32", 3, 1, mode, "skip")
             self.assertEqual(skip.get_param_size((7, 3)), gates * (9 + 6))
             self.assertEqual(skip.split_params(np.zeros(gates * 15, "float32"), 0, (7, 3))[0].shape, (0, 3))
@@ -201,8 +201,8 @@ class TestParameters(Case):
         block = RNNBlock("float64", 3, 2, "gru")
         w = T.dvector()
         value = self.rng.normal(size=block.get_param_size([2, 4]))
-        found = theano.function([w], block.split_params(w, 1, [2, 4]))(value)
-        for a, b in zip(found, block.split_params(value, 1, [2, 4]), strict=True):
+        result = theano.function([w], block.split_params(w, 1, [2, 4]))(value)
+        for a, b in zip(result, block.split_params(value, 1, [2, 4]), strict=True):
             np.testing.assert_array_equal(a, b)
 
     def test_training(self) -> None:
@@ -210,8 +210,8 @@ class TestParameters(Case):
         block = RNNBlock("float64", 6, 2, "gru")
         w = theano.shared(0.1 * self.rng.normal(size=block.get_param_size([2, 3])))
         x, y, h0 = T.dtensor3("X"), T.dtensor3("Y"), T.dtensor3("h0")
-        found, _ = block.apply(w, x, h0)
-        cost = T.mean((y - found) ** 2)
+        result, _ = block.apply(w, x, h0)
+        cost = T.mean((y - result) ** 2)
         f = theano.function([x, y, h0], cost, updates=[(w, w - 0.5 * T.grad(cost, w))])
         values = self.rng.normal(size=(5, 2, 3)), np.tanh(self.rng.normal(size=(5, 2, 6))), np.zeros((2, 2, 6))
         costs = [float(f(*values)) for _ in range(60)]
@@ -228,9 +228,9 @@ class TestRefusals(Case):
             ({"hidden_size": 0}, "hidden_size=0"),
             ({"num_layers": 1.5}, "num_layers=1.5"),
         ):
-            given: dict[str, Any] = {"dtype": "float32", "hidden_size": 3, "num_layers": 1, "rnn_mode": "gru"}
+            operand: dict[str, Any] = {"dtype": "float32", "hidden_size": 3, "num_layers": 1, "rnn_mode": "gru"}
             with self.subTest(text), self.assertRaisesRegex(ValueError, text):
-                RNNBlock(**{**given, **wrong})
+                RNNBlock(**{**operand, **wrong})
 
     def test_sizes(self) -> None:
         block = RNNBlock("float32", 3, 1, "gru")

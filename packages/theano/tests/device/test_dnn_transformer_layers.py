@@ -25,8 +25,8 @@ class TestLayers(unittest.TestCase):
     def check(self, op: LayerOp, arrays: Sequence[Any], *more: Any) -> None:
         """Compare values, gradients, and results along directions, all of which one function computes."""
         x, gx = [theano.shared(v) for v in arrays], [theano.shared(v, target=NAME) for v in arrays]
-        made: dict[str, Any] = {"return_list": True}
-        y, gy = op.expression(*x, *more), GpuDnnLayer(op)(*gx, *more, **made)
+        result: dict[str, Any] = {"return_list": True}
+        y, gy = op.expression(*x, *more), GpuDnnLayer(op)(*gx, *more, **result)
         hosts = [T.as_tensor_variable(v) for v in gy]
         weights = [self.rng.normal(size=shape) for shape in theano.function([], [v.shape for v in y])()]
         costs: list[Any] = [
@@ -37,10 +37,10 @@ class TestLayers(unittest.TestCase):
         pushed, gpushed = T.Rop(y, x, directions), T.Rop(hosts, gx, directions)
         on_host = theano.function([], [*y, *by, *pushed])()
         on_device = theano.function([], [v.transfer("cpu") for v in (*gy, *map(T.as_tensor_variable, gby), *gpushed)])()
-        for got, wanted in zip(on_device, on_host, strict=True):
-            self.assertEqual((got.shape, got.dtype), (wanted.shape, wanted.dtype))
+        for got, expected in zip(on_device, on_host, strict=True):
+            self.assertEqual((got.shape, got.dtype), (expected.shape, expected.dtype))
             if computes():
-                np.testing.assert_allclose(got, wanted, rtol=1e-6, atol=1e-9)
+                np.testing.assert_allclose(got, expected, rtol=1e-6, atol=1e-9)
 
     @slow
     def test_grids(self) -> None:

@@ -47,10 +47,10 @@ class TestEye(unittest.TestCase):
         patch.start()
         self.addCleanup(patch.stop)
 
-    def equal(self, found: Any, wanted: Any) -> None:
-        self.assertEqual((found.shape, found.dtype), (wanted.shape, wanted.dtype))
+    def equal(self, result: Any, expected: Any) -> None:
+        self.assertEqual((result.shape, result.dtype), (expected.shape, expected.dtype))
         if computes():
-            np.testing.assert_array_equal(np.asarray(found), wanted)
+            np.testing.assert_array_equal(np.asarray(result), expected)
 
     @slow
     def test_kernel_in_python(self) -> None:
@@ -79,8 +79,8 @@ class TestEye(unittest.TestCase):
         both = [eye(dtype, NAME)(n, n + 1, 0) for dtype in ("float64", "float32")]
         for mode in ("FAST_RUN", "FAST_COMPILE"):
             f = theano.function([n], [*both, both[0].transfer("cpu") * 2], mode=mode)
-            for found, dtype in zip(f(3), ("float64", "float32"), strict=False):
-                self.equal(found, np.eye(3, 4, dtype=dtype))
+            for item, dtype in zip(f(3), ("float64", "float32"), strict=False):
+                self.equal(item, np.eye(3, 4, dtype=dtype))
             if computes():
                 np.testing.assert_array_equal(f(3)[2], 2 * np.eye(3, 4))
 

@@ -131,8 +131,8 @@ class TestUnravelOrder(unittest.TestCase):
     difference = "unravel-order"
 
     def test_fortran_order(self) -> None:
-        found = [int(place.eval()) for place in T.extra_ops.unravel_index(5, (3, 4), order="F")]
-        self.assertEqual(found, [int(place) for place in np.unravel_index(5, (3, 4), order="F")])
+        results = [int(position.eval()) for position in T.extra_ops.unravel_index(5, (3, 4), order="F")]
+        self.assertEqual(results, [int(place) for place in np.unravel_index(5, (3, 4), order="F")])
 
 
 class TestUniqueInverse(unittest.TestCase):
@@ -149,8 +149,8 @@ class TestRepeatCounts(unittest.TestCase):
 
     def test_large_types_are_taken(self) -> None:
         x, times = T.dvector("x"), T.vector("times", dtype="uint64")
-        found = T.repeat(x, times).eval({x: np.array([1.0, 2.0]), times: np.array([2, 1], dtype="uint64")})
-        np.testing.assert_array_equal(found, [1, 1, 2])
+        result = T.repeat(x, times).eval({x: np.array([1.0, 2.0]), times: np.array([2, 1], dtype="uint64")})
+        np.testing.assert_array_equal(result, [1, 1, 2])
 
 
 class TestInversesOfTransposes(unittest.TestCase):

@@ -44,8 +44,8 @@ class TestLossesInLoops(unittest.TestCase):
         loss = T.nnet.categorical_crossentropy(T.nnet.softmax(x), y).sum()
         f = theano.function([x, y], [loss, T.grad(loss, x)])
         self.assertFalse({name for name in op_names(f) if "Crossentropy" in name or "Softmax" in name})
-        found, gradient = f([[0.0, 1000.0]], [0])
-        self.assertEqual((float(found), gradient.tolist()), (1000.0, [[-1.0, 1.0]]))
+        result, gradient = f([[0.0, 1000.0]], [0])
+        self.assertEqual((float(result), gradient.tolist()), (1000.0, [[-1.0, 1.0]]))
 
 
 class TestPoolingTies(unittest.TestCase):

@@ -48,8 +48,8 @@ class TestFloorDivisionByOne(unittest.TestCase):
 
     def test_fractions_are_cut_off(self) -> None:
         x = T.vector()
-        found = theano.function([x], x // 1)(np.array([2.5, -2.5], theano.config.floatX))
-        np.testing.assert_array_equal(found, [2, -3])
+        result = theano.function([x], x // 1)(np.array([2.5, -2.5], theano.config.floatX))
+        np.testing.assert_array_equal(result, [2, -3])
 
 
 class TestWiderFusion(unittest.TestCase):
@@ -105,9 +105,9 @@ class TestNormalForms(unittest.TestCase):
     def test_values_are_those_of_the_formula(self) -> None:
         x = T.vector()
         value = np.array([-30, -1, 0, 2, 30], theano.config.floatX)
-        found = theano.function([x], [T.log(T.erfc(x)), T.erf(x) - 1, abs(x * -2)])(value)
-        self.assertTrue(all(np.isfinite(part).all() for part in found))
-        np.testing.assert_allclose(found[2], 2 * abs(value))
+        result = theano.function([x], [T.log(T.erfc(x)), T.erf(x) - 1, abs(x * -2)])(value)
+        self.assertTrue(all(np.isfinite(part).all() for part in result))
+        np.testing.assert_allclose(result[2], 2 * abs(value))
 
 
 class TestFloatProductsInOrder(unittest.TestCase):
@@ -164,8 +164,8 @@ class TestReciprocalRootEnds(unittest.TestCase):
 
     def test_powers_of_the_ends(self) -> None:
         x = T.dvector()
-        found = theano.function([x], x**-0.5)(np.array([-0.0, 0.0, -np.inf, np.inf, 4.0]))
-        np.testing.assert_array_equal(found, [np.inf, np.inf, 0.0, 0.0, 0.5])
+        result = theano.function([x], x**-0.5)(np.array([-0.0, 0.0, -np.inf, np.inf, 4.0]))
+        np.testing.assert_array_equal(result, [np.inf, np.inf, 0.0, 0.0, 0.5])
 
 
 class TestKnownLengths(unittest.TestCase):

@@ -99,8 +99,8 @@ class TestBroadcastStates(unittest.TestCase):
         sums, _ = theano.scan(lambda v, s: v + s, x, {"initial": T.constant(np.zeros((1, 3)))})
         f = theano.function([x], [sums, T.grad(sums.sum(), x)])
         value = np.arange(6.0).reshape(2, 1, 3)
-        found, slope = f(value)
-        np.testing.assert_array_equal(found, value.cumsum(0))
+        result, slope = f(value)
+        np.testing.assert_array_equal(result, value.cumsum(0))
         np.testing.assert_array_equal(slope, np.broadcast_to([[[2.0]], [[1.0]]], (2, 1, 3)))
         with self.assertRaises(AssertionError):
             f(np.ones((2, 2, 3)))
@@ -112,8 +112,8 @@ class TestOneStep(unittest.TestCase):
     def test_the_result_of_one_step_has_one_row(self) -> None:
         x = T.ivector("x")
         sums, _ = theano.scan(lambda v, s: v + s, {"input": x, "taps": [2]}, 0, n_steps=1)
-        found = theano.function([x], sums)(np.arange(20, dtype="int32"))
-        self.assertEqual((found.shape, int(found[0])), ((1,), 2))
+        result = theano.function([x], sums)(np.arange(20, dtype="int32"))
+        self.assertEqual((result.shape, int(result[0])), ((1,), 2))
 
 
 class TestShapeMessages(unittest.TestCase):

@@ -37,8 +37,8 @@ class TestKnownLengthsOfOne(unittest.TestCase):
 
     def test_they_broadcast(self) -> None:
         m = T.dmatrix("m")
-        found = [T.arange(1), T.as_tensor_variable([m[0, 0]]), T.specify_shape(m[0], [1]), m[[0], [0]]]
-        self.assertEqual([v.type.broadcastable for v in found], [(True,)] * 4)
+        results = [T.arange(1), T.as_tensor_variable([m[0, 0]]), T.specify_shape(m[0], [1]), m[[0], [0]]]
+        self.assertEqual([v.type.broadcastable for v in results], [(True,)] * 4)
         self.assertEqual(T.eye(1).type.broadcastable, (True, True))
         self.assertEqual(T.unbroadcast(T.arange(1), 0).type, T.lvector)
 
@@ -71,17 +71,17 @@ class TestNumpyFunctions(unittest.TestCase):
 
     def test_built_where_they_raised(self) -> None:
         x, y = T.dvectors("xy")
-        for found in (np.sum(x), np.maximum(x, y), np.dot(x, y), np.concatenate([x, y]), np.stack([x, y])):
-            self.assertIsInstance(found, T.TensorVariable)
+        for item in (np.sum(x), np.maximum(x, y), np.dot(x, y), np.concatenate([x, y]), np.stack([x, y])):
+            self.assertIsInstance(item, T.TensorVariable)
 
 
 class TestSpecialFunctionsOfSmallIntegers(unittest.TestCase):
     difference = "newer-scipy"
 
     def test_computed_in_float32(self) -> None:
-        found = T.gamma(np.array([2, 6, 1], dtype="uint8"))
-        self.assertEqual(found.dtype, "float32")
-        np.testing.assert_allclose(found.eval(), [1.0, 120.0, 1.0], rtol=1e-6)
+        result = T.gamma(np.array([2, 6, 1], dtype="uint8"))
+        self.assertEqual(result.dtype, "float32")
+        np.testing.assert_allclose(result.eval(), [1.0, 120.0, 1.0], rtol=1e-6)
 
 
 class TestNoneIsNoArgument(unittest.TestCase):
@@ -129,8 +129,8 @@ class TestSpecifiedLengths(unittest.TestCase):
     difference = "specified-lengths"
 
     def test_each_is_an_input(self) -> None:
-        made: Any = T.specify_shape(T.dmatrix("x"), (2, 3))
-        self.assertEqual(len(made.owner.inputs), 3)
+        result: Any = T.specify_shape(T.dmatrix("x"), (2, 3))
+        self.assertEqual(len(result.owner.inputs), 3)
 
 
 class TestLengthsOfRanges(unittest.TestCase):
@@ -183,8 +183,8 @@ class TestAxesOfSorting(unittest.TestCase):
             T.sort(x, axis)
         value = np.array([[3.0, 1.0], [2.0, 4.0]])
         f = theano.function([x], [T.sort(x, axis=0), T.sort(x, axis=None)])
-        for found, wanted in zip(f(value), (np.sort(value, axis=0), np.sort(value, axis=None)), strict=True):
-            np.testing.assert_array_equal(found, wanted)
+        for item, expected in zip(f(value), (np.sort(value, axis=0), np.sort(value, axis=None)), strict=True):
+            np.testing.assert_array_equal(item, expected)
 
 
 class TestErrorFunctionOfComplexNumbers(unittest.TestCase):
@@ -201,5 +201,5 @@ class TestRoundingOfHalves(unittest.TestCase):
     def test_each_way(self) -> None:
         x = T.dvector("x")
         results = [T.round(x), x.round(), T.round(x, "half_to_even"), round(x)]
-        for found, expected in zip(theano.function([x], results)([0.5, 2.5, -1.5]), "aaee", strict=True):
-            np.testing.assert_array_equal(found, [1, 3, -2] if expected == "a" else [0, 2, -2])
+        for item, expected in zip(theano.function([x], results)([0.5, 2.5, -1.5]), "aaee", strict=True):
+            np.testing.assert_array_equal(item, [1, 3, -2] if expected == "a" else [0, 2, -2])

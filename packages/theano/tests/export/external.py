@@ -19,8 +19,8 @@ _REALS = ctypes.POINTER(ctypes.c_double)
 
 def built(fn: Any, folder: str, name: str, **options: Any) -> str:
     """Export a function, compile its files strictly into one shared object, and return its path."""
-    made = theano.export_c(fn, os.path.join(folder, name), abi="casadi", **options)
-    sources = [file for file in made.files if file.endswith(".c")]
+    result = theano.export_c(fn, os.path.join(folder, name), abi="casadi", **options)
+    sources = [file for file in result.files if file.endswith(".c")]
     path = os.path.join(folder, f"{name}.so")
     subprocess.run(["gcc", *STRICT, "-O1", "-shared", "-fPIC", "-o", path, *sources, "-lm"], check=True)
     return path
@@ -57,21 +57,21 @@ class External:
     def _matrices(self, kind: str) -> list[tuple[str, tuple[int, ...]]]:
         names = self._get(f"name_{kind}", ctypes.c_char_p)
         patterns = self._get(f"sparsity_{kind}", ctypes.POINTER(ctypes.c_longlong))
-        found = []
+        results = []
         for i in range(self._get(f"n_{kind}", ctypes.c_longlong)()):
             pattern = patterns(ctypes.c_longlong(i))
             count = 3 if pattern[2] == 1 else 3 + pattern[1]
-            found.append((names(ctypes.c_longlong(i)).decode(), tuple(pattern[:count])))
-        assert names(ctypes.c_longlong(len(found))) is None
-        return found
+            results.append((names(ctypes.c_longlong(i)).decode(), tuple(pattern[:count])))
+        assert names(ctypes.c_longlong(len(results))) is None
+        return results
 
-    def __call__(self, *values: Any, wanted: Sequence[int] | None = None) -> list[Any]:
+    def __call__(self, *values: Any, expected: Sequence[int] | None = None) -> list[Any]:
         """Return matrices for matrices; None stands for zeros, and for what is not wanted or has no elements."""
-        given = [None if v is None else np.asarray(v, "float64").ravel(order="F") for v in values]
-        pointers = (_REALS * len(self.arguments))(*(_REALS() if v is None else _pointer(v) for v in given))
+        operands = [None if v is None else np.asarray(v, "float64").ravel(order="F") for v in values]
+        pointers = (_REALS * len(self.arguments))(*(_REALS() if v is None else _pointer(v) for v in operands))
         results: list[Any] = []
         for k, (_, pattern) in enumerate(self.results):
-            left_out = pattern[2] != 1 or (wanted is not None and k not in wanted)
+            left_out = pattern[2] != 1 or (expected is not None and k not in expected)
             results.append(None if left_out else np.full(pattern[0] * pattern[1], 99.0))
         targets = (_REALS * len(results))(*(_REALS() if r is None else _pointer(r) for r in results))
         memory = np.full(self.work[3], np.nan)

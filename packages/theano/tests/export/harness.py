@@ -35,11 +35,11 @@ def check(fn: Any, *calls: Sequence[Any], arguments: Sequence[str] = ("-O1",), t
     for shapes in (None,) if is_quick() else (None, known):
         exported = Exported(fn, shapes, static=shapes is not None, arguments=arguments)
         for values in calls:
-            if shapes is not None and any(np.shape(v) != known[x] for x, v in zip(inputs, values, strict=True)):
+            if shapes is not None and any(np.shape(v) != reference[x] for x, v in zip(inputs, values, strict=True)):
                 continue
-            wanted = fn(*values)
-            wanted = wanted if isinstance(wanted, (list, tuple)) else [wanted]
-            for got, want in zip(exported(*values), wanted, strict=True):
+            expected = fn(*values)
+            expected = expected if isinstance(expected, (list, tuple)) else [expected]
+            for got, want in zip(exported(*values), expected, strict=True):
                 assert got.dtype == want.dtype, (got.dtype, want.dtype)
                 assert got.shape == np.shape(want), (got.shape, np.shape(want))
                 bound = _TOLERANCES.get(got.dtype.name, 0) if tolerance is None else tolerance

@@ -45,10 +45,10 @@ def net() -> tuple[Any, list[Any]]:
     rng = np.random.default_rng(2)
     x, y = T.fmatrix("x"), T.fmatrix("y")
     layers = [theano.shared(rng.normal(size=s).astype("float32") / 3) for s in ((12, 20), (20, 3))]
-    found = T.tanh(x.dot(layers[0])).dot(layers[1])
-    loss = ((found - y) ** 2).mean()
+    result = T.tanh(x.dot(layers[0])).dot(layers[1])
+    loss = ((result - y) ** 2).mean()
     updates = [(w, w - np.float32(0.05) * g) for w, g in zip(layers, T.grad(loss, layers), strict=True)]
-    return theano.function([x, y], [loss, found], updates=updates), [
+    return theano.function([x, y], [loss, result], updates=updates), [
         rng.normal(size=(8, 12)).astype("float32"),
         rng.normal(size=(8, 3)).astype("float32"),
     ]
@@ -94,35 +94,35 @@ def compare(name: str, compiler: Sequence[str], runner: Sequence[str] = ()) -> N
     inputs = [item.variable for item in fn.maker.inputs if not item.implicit]
     shapes = {x: np.shape(value) for x, value in zip(inputs, values, strict=True)}
     with tempfile.TemporaryDirectory() as folder:
-        made = theano.export_c(fn, os.path.join(folder, "model"), shapes=shapes, static=True)
+        result = theano.export_c(fn, os.path.join(folder, "model"), shapes=shapes, static=True)
         program = os.path.join(folder, "main")
         with open(f"{program}.c", "w", encoding="utf-8") as file:
-            file.write(_program(made.description, values))
+            file.write(_program(result.description, values))
         command = [*compiler, *_STRICT, "-O2", "-o", program, f"{program}.c", os.path.join(folder, "model.c"), "-lm"]
         subprocess.run(command, check=True, cwd=folder)
         done = subprocess.run([*runner, program], check=True, capture_output=True, text=True, cwd=folder)
     numbers = iter(done.stdout.split())
     for _ in range(_CALLS):
         results = fn(*values)
-        for wanted in results if isinstance(results, list) else [results]:
-            got = np.array([float.fromhex(next(numbers)) for _ in range(wanted.size)]).reshape(wanted.shape)
-            bound = _TOLERANCE.get(wanted.dtype.name, 0)
-            np.testing.assert_allclose(got, wanted, rtol=bound, atol=bound)
+        for expected in results if isinstance(results, list) else [results]:
+            got = np.array([float.fromhex(next(numbers)) for _ in range(expected.size)]).reshape(expected.shape)
+            bound = _TOLERANCE.get(expected.dtype.name, 0)
+            np.testing.assert_allclose(got, expected, rtol=bound, atol=bound)
     assert next(numbers, None) is None
 
 
 def _program(description: Mapping[str, Any], values: Sequence[Any]) -> str:
     """Return a program that calls the model and prints all results."""
-    given = ["&state"]
+    operands = ["&state"]
     tables, declared, printed = [], [], []
     for parameter, value in zip(description["arguments"], values, strict=True):
         numbers = ", ".join(float(v).hex() if value.dtype.kind == "f" else str(int(v)) for v in value.ravel())
         tables.append(f"static const {_type(parameter)} in_{parameter['name']}[] = {{{numbers}}};")
-        given.append(f"in_{parameter['name']}")
+        operands.append(f"in_{parameter['name']}")
     for parameter in description["results"]:
         name, size = f"out_{parameter['name']}", int(np.prod(parameter["shape"]))
         declared.append(f"static {_type(parameter)} {name}[{size}];")
-        given.append(name)
+        operands.append(name)
         printed.append(f'        for (i = 0; i < {size}; i++) printf("%a\\n", (double){name}[i]);')
     return "\n".join(
         [
@@ -134,7 +134,7 @@ def _program(description: Mapping[str, Any], values: Sequence[Any]) -> str:
             "    int i, call;",
             "    model_init(&state);",
             f"    for (call = 0; call < {_CALLS}; call++) {{",
-            f"        int status = model({', '.join(given)});",
+            f"        int status = model({', '.join(operands)});",
             '        if (status) { fprintf(stderr, "%s\\n", model_message(status)); return 1; }',
             *printed,
             "    }",

@@ -47,15 +47,15 @@ class TestValues(unittest.TestCase):
         f = External(built(self.fn, self.folder, "f", shapes=self.shapes, derivatives=0), "f")
         x, y, s = self.values
         shapes: tuple[Any, ...] = (3, (2, 3), ())
-        for given in ((None, y, s), (x, None, s), (x, y, None)):
-            full = [np.zeros(n) if v is None else v for v, n in zip(given, shapes, strict=True)]
-            for wanted in ((0, 1, 2), (1,), ()):
-                found = f(*given, wanted=wanted)
+        for operands in ((None, y, s), (x, None, s), (x, y, None)):
+            full = [np.zeros(n) if v is None else v for v, n in zip(operands, shapes, strict=True)]
+            for expected in ((0, 1, 2), (1,), ()):
+                result = f(*operands, wanted=expected)
                 for k, want in enumerate(self.fn(*full)):
-                    if k in wanted:
-                        np.testing.assert_allclose(found[k].reshape(want.shape), want)
+                    if k in expected:
+                        np.testing.assert_allclose(result[k].reshape(want.shape), want)
                     else:
-                        self.assertIsNone(found[k])
+                        self.assertIsNone(result[k])
 
     def test_jacobian(self) -> None:
         """Blocks are the derivatives, and those that are zero have no elements."""
@@ -65,8 +65,8 @@ class TestValues(unittest.TestCase):
         self.assertEqual(jac.arguments[4], ("out_result_1", (2, 3, 0, 0, 0, 0)))
         self.assertEqual(jac.results[0], ("jac_result_0_x", (2, 3, 1)))
         self.assertEqual(jac.results[8], ("jac_result_2_s", (1, 1, 0, 0)))
-        found = jac(*self.values, None, None, None)
-        for k, block in enumerate(found):
+        result = jac(*self.values, None, None, None)
+        for k, block in enumerate(result):
             want = _differences(self.fn, self.values, k // 3, k % 3)
             if block is None:
                 self.assertFalse(want.any())
@@ -86,13 +86,13 @@ class TestValues(unittest.TestCase):
         self.assertEqual(len(second.results), 2 * 3)
         values = self.values[:2]
 
-        def jacobian(*given: Any) -> list[Any]:
-            return [block.ravel(order="F") for block in first(*given, None)]
+        def jacobian(*argument: Any) -> list[Any]:
+            return [block.ravel(order="F") for block in first(*argument, None)]
 
-        found = second(*values, *[None] * 3)
+        result = second(*values, *[None] * 3)
         for k in (0, 1, 3):
-            np.testing.assert_allclose(found[k], _differences(jacobian, values, k // 3, k % 3), atol=1e-5)
-        self.assertIsNone(found[2])
+            np.testing.assert_allclose(result[k], _differences(jacobian, values, k // 3, k % 3), atol=1e-5)
+        self.assertIsNone(result[2])
 
     @slow
     def test_many_outputs(self) -> None:
@@ -125,9 +125,9 @@ class TestValues(unittest.TestCase):
         """The description names the function's matrices."""
         built(self.fn, self.folder, "f", shapes=self.shapes)
         with open(os.path.join(self.folder, "jac_f.json"), encoding="utf-8") as file:
-            found = json.load(file)
-        self.assertEqual((found["function"], found["casadi"]["function"]), ("jac_f_values", "jac_f"))
-        self.assertEqual(found["casadi"]["results"][0], {"name": "jac_result_0_x", "shape": [2, 3], "dense": True})
+            result = json.load(file)
+        self.assertEqual((result["function"], result["casadi"]["function"]), ("jac_f_values", "jac_f"))
+        self.assertEqual(result["casadi"]["results"][0], {"name": "jac_result_0_x", "shape": [2, 3], "dense": True})
 
 
 class TestRefusals(unittest.TestCase):
@@ -170,9 +170,9 @@ def _differences(fn: Any, values: Any, output: int, argument: int) -> Any:
         for sign in (1, -1):
             moved = flat.copy()
             moved[k] += sign * step
-            given = [*values]
-            given[argument] = moved.reshape(values[argument].shape, order="F")
-            result = fn(*given)
+            operands = [*values]
+            operands[argument] = moved.reshape(values[argument].shape, order="F")
+            result = fn(*operands)
             sides.append(np.ravel(result[output], order="F"))
         columns.append((sides[0] - sides[1]) / (2 * step))
     return np.stack(columns, axis=1)

@@ -43,9 +43,9 @@ class TestSolvers(unittest.TestCase):
             f = self.external(cost, f"rosenbrock_{derivatives}", derivatives)
             options = {**_QUIET, "ipopt.hessian_approximation": form}
             solver = casadi.nlpsol("solver", "ipopt", {"x": z, "f": f(z)}, options)
-            found = solver(x0=[0.5, 0.8, 1.2, 1.5])
+            result = solver(x0=[0.5, 0.8, 1.2, 1.5])
             self.assertTrue(solver.stats()["success"])
-            np.testing.assert_allclose(found["x"].full().ravel(), 1, atol=1e-5)
+            np.testing.assert_allclose(result["x"].full().ravel(), 1, atol=1e-5)
 
     @slow
     def test_constraints(self) -> None:
@@ -56,9 +56,9 @@ class TestSolvers(unittest.TestCase):
         z = casadi.MX.sym("z", 4)
         cost, constraints = f(z)
         solver = casadi.nlpsol("solver", "ipopt", {"x": z, "f": cost, "g": constraints}, _QUIET)
-        found = solver(x0=[1, 5, 5, 1], lbx=1, ubx=5, lbg=[25, 40], ubg=[np.inf, 40])
+        result = solver(x0=[1, 5, 5, 1], lbx=1, ubx=5, lbg=[25, 40], ubg=[np.inf, 40])
         self.assertTrue(solver.stats()["success"])
-        np.testing.assert_allclose(found["x"].full().ravel(), [1, 4.743, 3.82115, 1.379408], atol=1e-5)
+        np.testing.assert_allclose(result["x"].full().ravel(), [1, 4.743, 3.82115, 1.379408], atol=1e-5)
 
     @slow
     def test_derivatives(self) -> None:
@@ -72,8 +72,8 @@ class TestSolvers(unittest.TestCase):
         rng = np.random.default_rng(2)
         values = [rng.normal(size=3), rng.normal(size=(2, 3))]
         for _ in range(3):
-            found, wanted = ours(*values), own(*values)
-            for got, want in zip(found, wanted, strict=True):
+            result, expected = ours(*values), own(*values)
+            for got, want in zip(result, expected, strict=True):
                 np.testing.assert_allclose(casadi.DM(got).full(), casadi.DM(want).full(), atol=1e-12)
             if "jac_jac" not in ours.name():
                 values += [np.zeros(own.size_out(k)) for k in range(own.n_out())]

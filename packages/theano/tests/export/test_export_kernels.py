@@ -163,8 +163,8 @@ class TestIndexing(unittest.TestCase):
         """Elements that are looked up are those from before an update of the variable."""
         groups = np.array([1, 0, 2, 2, 1, 1])
         w, y = theano.shared(np.arange(3.0)), T.dvector("y")
-        found = w[groups]
-        f = theano.function([y], T.exp(found) * y, updates=[(w, w * 2 + (found * y).sum())])
+        result = w[groups]
+        f = theano.function([y], T.exp(result) * y, updates=[(w, w * 2 + (result * y).sum())])
         check(f, (RNG.normal(size=6),), (RNG.normal(size=6),))
 
     def test_out_of_bounds_of_a_table(self) -> None:

@@ -136,8 +136,8 @@ class TestFactors(unittest.TestCase):
             for got, want in zip(exported(value), f(value), strict=True):
                 np.testing.assert_allclose(got, want, rtol=bound, atol=bound)
             exported = Exported(f)
-            for given in (value, value.T.copy(), value[:, :2], value[:1]):
-                for got, want in zip(exported(given), f(given), strict=True):
+            for operands in (value, value.T.copy(), value[:, :2], value[:1]):
+                for got, want in zip(exported(operands), f(operands), strict=True):
                     np.testing.assert_allclose(got, want, rtol=bound, atol=bound)
             exported.free()
 
@@ -152,8 +152,8 @@ class TestFactors(unittest.TestCase):
             for got, want in zip(Exported(f, {a: shape}, static=True)(value), f(value), strict=True):
                 np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-9)
             exported = Exported(f)
-            for given in (value, value.T.copy()):
-                for got, want in zip(exported(given), f(given), strict=True):
+            for operands in (value, value.T.copy()):
+                for got, want in zip(exported(operands), f(operands), strict=True):
                     np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-9)
             exported.free()
 

@@ -114,7 +114,7 @@ class TestStates(unittest.TestCase):
             path = os.path.join(folder, "state")
             exported.save(path)
             with open(path, "rb") as file:
-                whole = file.read()
+                full = file.read()
             exported()
             self.assertEqual(exported.load(path), 0)
             self.assertEqual(int(exported()[0]), 6)
@@ -122,9 +122,9 @@ class TestStates(unittest.TestCase):
             self.assertEqual(later, {"w": [0.0, 4.0, 8.0], "n": 7})
             for name, data, left in (
                 ("empty", b"", later),
-                ("tag", whole[:9], later),
-                ("other", b"0" * len(whole), later),
-                ("short", whole[:-1], {"w": [0.0, 1.0, 2.0], "n": 5}),
+                ("tag", full[:9], later),
+                ("other", b"0" * len(full), later),
+                ("short", full[:-1], {"w": [0.0, 1.0, 2.0], "n": 5}),
             ):
                 with self.subTest(name):
                     with open(path, "wb") as file:

@@ -50,9 +50,9 @@ class TestOverwriting(unittest.TestCase):
         for _ in range(2):
             exported(values)
             f(values)
-        found = dict(zip((state["name"] for state in exported.description["state"]), exported.states(), strict=True))
+        result = dict(zip((state["name"] for state in exported.description["state"]), exported.states(), strict=True))
         for variable in (v, w, m):
-            np.testing.assert_allclose(found[str(variable)], variable.get_value(), rtol=1e-12)
+            np.testing.assert_allclose(result[str(variable)], variable.get_value(), rtol=1e-12)
         exported.free()
 
     @slow

@@ -134,12 +134,12 @@ class TestArrays(unittest.TestCase):
         f = theano.function([self.m, self.v], [(self.m**2).sum(), self.m.dot(self.v)])
         m, v = self.values
         product, total = np.zeros(2), np.zeros(1)
-        given = _pointer_to(m), _pointer_to(v)
+        operands = _pointer_to(m), _pointer_to(v)
         pointer = f.c_pointer("double(const double *, const double *, double *)", shapes=self.shapes)
-        self.assertEqual(pointer(*given, _pointer_to(product)), (m**2).sum())
+        self.assertEqual(pointer(*operands, _pointer_to(product)), (m**2).sum())
         np.testing.assert_allclose(product, m.dot(v))
         product[:] = 0
-        f.c_pointer(shapes=self.shapes)(*given, _pointer_to(total), _pointer_to(product))
+        f.c_pointer(shapes=self.shapes)(*operands, _pointer_to(total), _pointer_to(product))
         np.testing.assert_allclose([*total, *product], [(m**2).sum(), *m.dot(v)])
 
     def test_status(self) -> None:
@@ -213,9 +213,9 @@ class TestIntegrals(unittest.TestCase):
         """One variable, with and without data of the caller."""
         x = T.dscalar("x")
         f = theano.function([x], T.exp(-(x**2)) * T.cos(3 * x))
-        wanted = quad(f, 0, 5)
+        expected = quad(f, 0, 5)
         for signature in ("double(double)", "double(double, void *)"):
-            self.assertEqual(quad(LowLevelCallable(f.c_pointer(signature)), 0, 5), wanted)
+            self.assertEqual(quad(LowLevelCallable(f.c_pointer(signature)), 0, 5), expected)
 
     def test_nquad(self) -> None:
         """Several variables: numbers, vectors of known and of any length."""
@@ -223,11 +223,11 @@ class TestIntegrals(unittest.TestCase):
         ranges = [[0, 1], [0, 2]]
         numbers = theano.function([x, y], x * T.exp(-x * y))
         vector = theano.function([v], v[0] * T.exp(-v.prod()))
-        wanted = nquad(numbers, ranges)[0]
+        expected = nquad(numbers, ranges)[0]
         for f, shapes in ((numbers, None), (vector, {v: (2,)}), (vector, None)):
             for signature in ("double(int, double *)", "double(int, double *, void *)"):
                 pointer = f.c_pointer(signature, shapes=shapes)
-                self.assertAlmostEqual(nquad(LowLevelCallable(pointer), ranges)[0], wanted, 12)
+                self.assertAlmostEqual(nquad(LowLevelCallable(pointer), ranges)[0], expected, 12)
 
     def test_wrong_count(self) -> None:
         """Another number of variables than the function has is an error of the call."""
@@ -256,23 +256,23 @@ class TestThreads(unittest.TestCase):
             f = theano.function([v], T.cumsum(outer).dot(v))
             pointer = f.c_pointer(shapes={v: (length,)})
             values = [np.random.default_rng(k).normal(size=length) for k in range(4)]
-            wanted = [pointer(_pointer_to(value)) for value in values]
-            np.testing.assert_allclose(wanted, [f(value) for value in values])
+            expected = [pointer(_pointer_to(value)) for value in values]
+            np.testing.assert_allclose(expected, [f(value) for value in values])
             with ThreadPoolExecutor(4) as pool:
                 tasks = [pool.submit(_results, pointer, value) for value in values]
-                found = [task.result() for task in tasks]
-            self.assertEqual(found, [{value} for value in wanted])
+                results = [task.result() for task in tasks]
+            self.assertEqual(results, [{value} for value in expected])
 
     def test_messages(self) -> None:
         """Each thread has messages of its own."""
         i, v = T.lscalar("i"), T.dvector("v")
         pointer = theano.function([v, i], v[i]).c_pointer(shapes={v: (2,)})
         pointer((ctypes.c_double * 2)(), 5)
-        found: list[str | None] = []
-        thread = threading.Thread(target=lambda: found.append(pointer.message()))
+        result: list[str | None] = []
+        thread = threading.Thread(target=lambda: result.append(pointer.message()))
         thread.start()
         thread.join()
-        self.assertEqual(found, [None])
+        self.assertEqual(result, [None])
         self.assertIsNotNone(pointer.message())
 
 

@@ -75,11 +75,11 @@ class TestSizes(unittest.TestCase):
         for mode in ("max", "sum"):
             fn = theano.function([x, w], pool_2d(x, w, ignore_border=False, stride=(1, 1), mode=mode))
             exported = Exported(fn, arguments=_TRAPS)
-            wanted = fn(value, np.array([2, 3]))
+            expected = fn(value, np.array([2, 3]))
             for number in (2**31, 2**40 + 1, 2**62, _LARGEST):
                 for function in (fn, exported):
                     result = function(value, np.array([number, number]))
-                    np.testing.assert_array_equal(np.reshape(result, (-1,))[0], wanted.ravel()[0])
+                    np.testing.assert_array_equal(np.reshape(result, (-1,))[0], expected.ravel()[0])
             exported.free()
 
 

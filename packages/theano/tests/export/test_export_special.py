@@ -31,8 +31,8 @@ class TestSpecial(unittest.TestCase):
     def test_poles(self) -> None:
         """Releases of SciPy differ in what gamma is where it has no value: infinite or NaN, but no number."""
         x = T.dvector("x")
-        (found,) = Exported(theano.function([x], T.gamma(x)))([-1.0, -2.0, -np.inf])
-        self.assertFalse(np.isfinite(found).any(), found)
+        (result,) = Exported(theano.function([x], T.gamma(x)))([-1.0, -2.0, -np.inf])
+        self.assertFalse(np.isfinite(result).any(), result)
 
     def test_two_arguments(self) -> None:
         """Incomplete gamma and beta functions, and their gradients."""

@@ -15,8 +15,8 @@ class TestBuilds(Example):
     def check(self, programs: str) -> None:
         """Run both programs, and compare what they find with what Python has found."""
         state = self.train(programs)
-        found = run(f"{programs}/predict_rows", "data.txt", state, folder=self.folder)
-        self.assertEqual(found.strip(), self.wanted[1])
+        result = run(f"{programs}/predict_rows", "data.txt", state, folder=self.folder)
+        self.assertEqual(result.strip(), self.wanted[1])
         Path(self.folder, "wrong.state").write_bytes(b"another state")
         command = [f"{programs}/predict_rows", "data.txt", "wrong.state"]
         refused = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=False)

@@ -62,19 +62,19 @@ class DeviceTestCase(CachedTestCase):
 
 class AlikeTests(DeviceTestCase):
     def test_training_step(self) -> None:
-        built, found = self.twice(*self.step())
-        self.assertEqual(shown(built), shown(found))
+        built, result = self.twice(*self.step())
+        self.assertEqual(shown(built), shown(result))
         self.check_values(built)
         with never_recorded():
-            self.check_values(found)
-            self.check_values(found)
-        self.assertEqual(len(runner_of(found).region.recordings), 1)
+            self.check_values(result)
+            self.check_values(result)
+        self.assertEqual(len(runner_of(result).region.recordings), 1)
 
     def test_other_shapes_are_recorded_and_kept(self) -> None:
-        built, found = self.twice(*self.step())
+        built, result = self.twice(*self.step())
         self.check_values(built)
         self.w.set_value(W)
-        first = found(X[:2])
+        first = result(X[:2])
         _, again = self.build(*self.step())
         with never_recorded():
             self.w.set_value(W)
@@ -85,9 +85,9 @@ class AlikeTests(DeviceTestCase):
     def test_views_that_begin_elsewhere(self) -> None:
         data, start = theano.shared(np.arange(40, dtype="float32").reshape(10, 4)), T.lscalar("start")
         out = (data[start : start + 2] * 2).sum(axis=0)
-        built, found = self.twice([self.x, start], out, on_unused_input="ignore")
+        built, outcome = self.twice([self.x, start], out, on_unused_input="ignore")
         for k in (0, 3, 8):
-            for function in (found, built):
+            for function in (outcome, built):
                 result = function(X, k)
                 if COMPUTES:
                     np.testing.assert_array_equal(result, 2 * data.get_value()[k : k + 2].sum(axis=0))
@@ -95,27 +95,27 @@ class AlikeTests(DeviceTestCase):
     def test_wrong_values_are_told_with_their_line(self) -> None:
         index = T.lvector("index")
         taken = self.w[index]  # here
-        built, found = self.twice([self.x, index], taken * 2, on_unused_input="ignore")
+        built, result = self.twice([self.x, index], taken * 2, on_unused_input="ignore")
         self.assertEqual(built(X, [0, 1]).shape, (2, 3))
-        self.assertEqual(found(X, [0, 1]).shape, (2, 3))
+        self.assertEqual(result(X, [0, 1]).shape, (2, 3))
         if COMPUTES:
             with self.assertRaisesRegex(IndexError, r"(?s)99.*cached_device_functions.py.*# here"):
-                found(X, [0, 99])
+                result(X, [0, 99])
         with self.assertRaisesRegex(ValueError, "(?s)dot|Gemm|shape|length"):
             self.twice(*self.step())[1](X[:, :2])
 
     def test_loops(self) -> None:
         outputs, _ = theano.scan(lambda h: T.tanh(T.dot(h, self.w.T).dot(self.w)), outputs_info=self.x, n_steps=3)
-        built, found = self.twice([self.x], outputs[-1])
-        first, second = built(X[:, :3]), found(X[:, :3])
+        built, result = self.twice([self.x], outputs[-1])
+        first, second = built(X[:, :3]), result(X[:, :3])
         if COMPUTES:
             np.testing.assert_array_equal(first, second)
 
     def test_copies_pickles_and_subsets(self) -> None:
-        _, found = self.twice(*self.step())
-        for copied in (found.copy(), found.copy(share_memory=True)):
+        _, result = self.twice(*self.step())
+        for copied in (result.copy(), result.copy(share_memory=True)):
             self.assertEqual(np.shape(copied(X)), (1,))  # a list, as of every copy
-        self.assertEqual(len(found(X, output_subset=[0])), 1)
+        self.assertEqual(len(result(X, output_subset=[0])), 1)
 
 
 class KeyTests(DeviceTestCase):
@@ -186,18 +186,18 @@ class KeyTests(DeviceTestCase):
 
 class DiskTests(DeviceTestCase):
     def test_recordings_that_are_damaged_are_made_again(self) -> None:
-        built, found = self.twice(*self.step())
+        built, result = self.twice(*self.step())
         built(X)
         for data in (b"no pickle", None):
             with mock.patch(f"{DISK}.find_kept", return_value=data):
                 self.check_values(self.build(*self.step())[1])
-        self.check_values(found)
+        self.check_values(result)
 
     def test_a_library_that_tells_something_else(self) -> None:
-        built, found = self.twice(*self.step())
+        built, result = self.twice(*self.step())
         built(X)
         with mock.patch(f"{REGION}.restored_recording", return_value=None) as restored:
-            self.check_values(found)
+            self.check_values(result)
         self.assertEqual(restored.call_count, 1)
 
     def test_many_shapes(self) -> None:

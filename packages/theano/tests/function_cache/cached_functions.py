@@ -107,9 +107,9 @@ class CachedTestCase(unittest.TestCase):
 
     def twice(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         """Return a function as it is built, and as it is found."""
-        (first, built), (second, found) = self.build(*args, **kwargs), self.build(*args, **kwargs)
+        (first, built), (second, result) = self.build(*args, **kwargs), self.build(*args, **kwargs)
         self.assertEqual((first, second), (True, False))
-        return built, found
+        return built, result
 
     def check_missed(self, *args: Any, **kwargs: Any) -> Any:
         rewritten, function = self.build(*args, **kwargs)
@@ -143,19 +143,19 @@ class AlikeTests(CachedTestCase):
         out = T.nnet.sigmoid(T.dot(y, w) + self.x)
         cost = ((out - 1) ** 2).mean()
         updates = [(w, w - 0.1 * T.grad(cost, w))]
-        built, found = self.twice([self.x, theano.In(y, name="data")], {"c": cost, "o": out}, updates=updates)
-        self.assertEqual(shown(built), shown(found))
+        built, result = self.twice([self.x, theano.In(y, name="data")], {"c": cost, "o": out}, updates=updates)
+        self.assertEqual(shown(built), shown(result))
         values = np.ones(2), np.arange(6.0).reshape(2, 3)
         results = []
-        for function in (built, found):
+        for function in (built, result):
             w.set_value(np.zeros(3))
             first = function(values[0], data=values[1])
             results.append((first["c"], first["o"].tolist(), w.get_value().tolist()))
         self.assertEqual(*results)
-        self.assertEqual([v.name for v in found.maker.fgraph.inputs], [self.name, "y", "w"])
-        self.assertIs(found.maker.inputs[0].variable, self.x)
-        self.assertIs(found.get_shared()[0], w)
-        self.assertEqual([i.name for i in found.maker.inputs], [i.name for i in built.maker.inputs])
+        self.assertEqual([v.name for v in result.maker.fgraph.inputs], [self.name, "y", "w"])
+        self.assertIs(result.maker.inputs[0].variable, self.x)
+        self.assertIs(result.get_shared()[0], w)
+        self.assertEqual([i.name for i in result.maker.inputs], [i.name for i in built.maker.inputs])
 
     def test_instructions_overwrite_as_when_built(self) -> None:
         x = T.dvector("x")
@@ -170,18 +170,18 @@ class AlikeTests(CachedTestCase):
 
     def test_copies_pickles_and_subsets(self) -> None:
         s, other = theano.shared(1.0, "s"), theano.shared(5.0, "t")
-        _, found = self.twice([self.x], [self.x * s, T.exp(self.x)], updates=[(s, s + 1)])
+        _, result = self.twice([self.x], [self.x * s, T.exp(self.x)], updates=[(s, s + 1)])
         value = np.ones(2)
-        twin = found.copy(swap={s: other})
+        twin = result.copy(swap={s: other})
         self.assertEqual(twin(value)[0].tolist(), [5.0, 5.0])
         self.assertEqual(other.get_value(), 6.0)
-        again = pickle.loads(pickle.dumps(found))
+        again = pickle.loads(pickle.dumps(result))
         self.assertEqual(again(value)[0].tolist(), [1.0, 1.0])
         self.assertEqual(again(value)[0].tolist(), [2.0, 2.0])
-        self.assertEqual(len(found(value, output_subset=[1])), 1)
-        self.assertEqual(found(value)[0].tolist(), [2.0, 2.0])
-        found.maker.reoptimize()
-        self.assertEqual(len(found.maker.fgraph.outputs), 3)
+        self.assertEqual(len(result(value, output_subset=[1])), 1)
+        self.assertEqual(result(value)[0].tolist(), [2.0, 2.0])
+        result.maker.reoptimize()
+        self.assertEqual(len(result.maker.fgraph.outputs), 3)
 
     def test_errors_name_the_line_of_this_process(self) -> None:
         y = T.dvector("y")
@@ -193,72 +193,72 @@ class AlikeTests(CachedTestCase):
             return self.x + y
 
         self.build([self.x, y], first())
-        rewritten, found = self.build([self.x, y], second())
+        rewritten, result = self.build([self.x, y], second())
         self.assertFalse(rewritten)
         with self.assertRaises(ValueError) as caught:
-            found(np.ones(2), np.ones(3))
-        told = str(caught.exception) + "".join(getattr(caught.exception, "__notes__", ()))
+            result(np.ones(2), np.ones(3))
+        message = str(caught.exception) + "".join(getattr(caught.exception, "__notes__", ()))
         line = second.__code__.co_firstlineno + 1
-        self.assertIn(f"cached_functions.py:{line}", told)
-        self.assertNotIn(f"cached_functions.py:{line - 3}", told)
+        self.assertIn(f"cached_functions.py:{line}", message)
+        self.assertNotIn(f"cached_functions.py:{line - 3}", message)
 
     def test_random_numbers_go_on(self) -> None:
         def draws() -> Any:
             streams = T.shared_randomstreams.RandomStreams(7)
             return streams.uniform((3,)) + self.x
 
-        (first, built), (second, found) = (self.build([self.x], draws()) for _ in range(2))
+        (first, built), (second, result) = (self.build([self.x], draws()) for _ in range(2))
         self.assertEqual((first, second), (True, False))
         zeros = np.zeros(3)
         for _ in range(2):
-            np.testing.assert_array_equal(built(zeros), found(zeros))
+            np.testing.assert_array_equal(built(zeros), result(zeros))
 
     def test_loops_and_choices(self) -> None:
         total, _ = theano.scan(lambda a, b: T.tanh(a * b) + 1.0, outputs_info=T.ones(()), sequences=self.x)
         chosen = theano.ifelse.ifelse(T.gt(self.x.sum(), 0), T.grad(total.sum(), self.x), self.x)
-        built, found = self.twice([self.x], chosen)
+        built, result = self.twice([self.x], chosen)
         for value in (np.ones(3), -np.ones(3)):
-            np.testing.assert_array_equal(built(value), found(value))
+            np.testing.assert_array_equal(built(value), result(value))
 
     def test_steps_of_loops_keep_their_code(self) -> None:
         def last() -> Any:
             states, _ = theano.scan(lambda h, x: h * x + 1.0, outputs_info=self.x, non_sequences=self.x, n_steps=7)
             return states[-1]
 
-        kept = []
+        references = []
         for function in self.twice([self.x], last()):
             (loop,) = (node.op for node in function.maker.fgraph.apply_nodes if hasattr(node.op, "plan"))
             function(np.ones(3))
-            kept.append(list(loop.compiled().machine.program.loops))
-        self.assertEqual(*kept)
-        self.assertTrue(kept[1])
+            references.append(list(loop.compiled().machine.program.loops))
+        self.assertEqual(*references)
+        self.assertTrue(references[1])
 
     def test_equal_ops_are_one_object(self) -> None:
         y = self.x
         for _ in range(8):
             y = T.tanh(y * self.x + y.sum())
-        built, found = self.twice([self.x], y)
-        counts = [len({id(node.op) for node in f.maker.fgraph.apply_nodes}) for f in (built, found)]
+        built, result = self.twice([self.x], y)
+        counts = [len({id(node.op) for node in f.maker.fgraph.apply_nodes}) for f in (built, result)]
         different = len({node.op for node in built.maker.fgraph.apply_nodes})
         self.assertGreater(counts[0], different)
         self.assertEqual(counts[1], different)
-        np.testing.assert_array_equal(found(np.ones(3)), built(np.ones(3)))
+        np.testing.assert_array_equal(result(np.ones(3)), built(np.ones(3)))
 
     def test_ops_of_the_caller_stay_apart(self) -> None:
         first, second = Scaled(), Scaled()
         for function in self.twice([self.x], [first(self.x), second(self.x + 1)]):
-            found = [node.op for node in function.maker.fgraph.toposort() if isinstance(node.op, Scaled)]
-            self.assertEqual(sorted(map(id, found)), sorted((id(first), id(second))))
+            results = [node.op for node in function.maker.fgraph.toposort() if isinstance(node.op, Scaled)]
+            self.assertEqual(sorted(map(id, results)), sorted((id(first), id(second))))
 
     def test_pickled_and_rewritten_again(self) -> None:
         y = self.x * 2
         y.name = "twice"
-        _, found = self.twice([self.x], y + 1)
-        told = shown(found)
-        again = pickle.loads(pickle.dumps(found))
-        self.assertEqual((shown(found), again(np.ones(1)).tolist()), (told, [3.0]))
-        found.maker.reoptimize()
-        self.assertEqual(found.maker.fgraph.outputs[0].type, self.x.type)
+        _, result = self.twice([self.x], y + 1)
+        message = shown(result)
+        again = pickle.loads(pickle.dumps(result))
+        self.assertEqual((shown(result), again(np.ones(1)).tolist()), (message, [3.0]))
+        result.maker.reoptimize()
+        self.assertEqual(result.maker.fgraph.outputs[0].type, self.x.type)
 
     def test_checks_are_made_before_the_look_up(self) -> None:
         y = T.dvector("y")
@@ -273,16 +273,16 @@ class AlikeTests(CachedTestCase):
             theano.function([self.x], self.x * y)
 
     def test_profiles(self) -> None:
-        _, found = self.twice([self.x], T.exp(self.x).sum(), profile=True)
-        found(np.ones(3))
-        self.assertEqual(found.profile.fct_callcount, 1)
-        self.assertEqual(len(found.profile.apply_time), len(found.maker.fgraph.apply_nodes))
+        _, result = self.twice([self.x], T.exp(self.x).sum(), profile=True)
+        result(np.ones(3))
+        self.assertEqual(result.profile.fct_callcount, 1)
+        self.assertEqual(len(result.profile.apply_time), len(result.maker.fgraph.apply_nodes))
 
     def test_profiles_of_rewriting(self) -> None:
-        _, found = self.twice([self.x], T.tanh(self.x).sum())
-        profile = found.maker.profile
+        _, result = self.twice([self.x], T.tanh(self.x).sum())
+        profile = result.maker.profile
         self.assertEqual((profile.name, profile.parts, profile.changes), ("OPT_FAST_RUN", [], 0))
-        self.assertEqual(profile.nodes_after, len(found.maker.fgraph.apply_nodes))
+        self.assertEqual(profile.nodes_after, len(result.maker.fgraph.apply_nodes))
         _, plain = self.twice([self.x], T.tanh(self.x).sum(), mode=theano.compile.Mode(optimizer=None))
         self.assertIsNone(plain.maker.profile)
 
@@ -351,8 +351,8 @@ class DifferentTests(CachedTestCase):
         self.assertFalse(self.build([self.x], y)[0])
 
     def test_ops_of_the_user(self) -> None:
-        built, found = self.twice([self.x], Scaled()(self.x) + 1)
-        self.assertEqual(found(np.ones(2)).tolist(), built(np.ones(2)).tolist())
+        built, result = self.twice([self.x], Scaled()(self.x) + 1)
+        self.assertEqual(result(np.ones(2)).tolist(), built(np.ones(2)).tolist())
         self.check_missed([self.x], Scaled(3.0)(self.x) + 1)
 
         def perform(self: Any, node: Any, inputs: Any, output_storage: Any, params: Any = None) -> None:
@@ -364,8 +364,8 @@ class DifferentTests(CachedTestCase):
             self.check_missed([self.x], Unnamed()(self.x))
 
     def test_ops_of_functions_that_are_pickled_by_their_names(self) -> None:
-        _, found = self.twice([self.x], longer_by_one(self.x).shape[0])
-        self.assertEqual(int(found(np.ones(2))), 3)
+        _, result = self.twice([self.x], longer_by_one(self.x).shape[0])
+        self.assertEqual(int(result(np.ones(2))), 3)
 
         def longer(node: Any, shapes: Any) -> Any:
             return [(shapes[0][0] + 7,)]
@@ -424,9 +424,9 @@ class DifferentTests(CachedTestCase):
             return T.dot(T.constant(value), self.x)
 
         # What the caller gives is told by its content and not written, what rewriting makes of it is too large.
-        built, found = self.twice([self.x], with_change(0.0))
+        built, result = self.twice([self.x], with_change(0.0))
         value = np.ones(1000)
-        np.testing.assert_array_equal(found(value), built(value))
+        np.testing.assert_array_equal(result(value), built(value))
         self.check_missed([self.x], with_change(1.0))
         self.check_missed([self.x], with_change(0.0, by_columns=True))
         for _ in range(2):
@@ -462,10 +462,10 @@ class LargeTests(CachedTestCase):
     def test_large_graphs_only(self) -> None:
         for _ in range(2):
             self.check_missed([self.x], self.sums(10))
-        built, found = self.twice([self.x], self.sums(LARGE_COUNT // 2))
+        built, result = self.twice([self.x], self.sums(LARGE_COUNT // 2))
         value = np.linspace(0, 1, 5)
-        np.testing.assert_array_equal(found(value), built(value))
-        np.testing.assert_allclose(found(value), _sums(value, LARGE_COUNT // 2), rtol=1e-12)
+        np.testing.assert_array_equal(result(value), built(value))
+        np.testing.assert_allclose(result(value), _sums(value, LARGE_COUNT // 2), rtol=1e-12)
 
     def test_nodes_count_once(self) -> None:
         y = self.sums(LARGE_COUNT // 4)
@@ -510,34 +510,34 @@ def _sums(value: Any, count: int) -> Any:
 
 
 class FileTests(CachedTestCase):
-    def file(self, known: set[str]) -> str:
-        (name,) = {entry.name for entry in self.cache().functions()} - known
+    def file(self, reference: set[str]) -> str:
+        (name,) = {entry.name for entry in self.cache().functions()} - reference
         return str(self.cache().folder.file("functions", name))
 
     def cache(self) -> Any:
         return library.cache(CompilerOptions.from_config())
 
     def test_damage_counts_as_missing(self) -> None:
-        known = {entry.name for entry in self.cache().functions()}
+        reference = {entry.name for entry in self.cache().functions()}
         self.build([self.x], self.x * 2)
-        path = self.file(known)
+        path = self.file(reference)
         with open(path, "rb") as file:
-            whole = file.read()
-        position = whole.index(b"\n") + 200
-        flipped = whole[:position] + bytes([whole[position] ^ 1]) + whole[position + 1 :]
-        for data in (b"", whole[:-1], whole[: len(whole) // 2], flipped, b"0" * 40 + whole[40:]):
+            full = file.read()
+        position = full.index(b"\n") + 200
+        flipped = full[:position] + bytes([full[position] ^ 1]) + full[position + 1 :]
+        for data in (b"", full[:-1], full[: len(full) // 2], flipped, b"0" * 40 + full[40:]):
             with open(path, "wb") as file:
                 file.write(data)
             self.check_missed([self.x], self.x * 2)
         self.assertFalse(self.build([self.x], self.x * 2)[0])
 
     def test_a_file_under_another_name_counts_as_missing(self) -> None:
-        known = {entry.name for entry in self.cache().functions()}
+        reference = {entry.name for entry in self.cache().functions()}
         self.build([self.x], self.x * 2)
-        first = self.file(known)
-        known.add(os.path.basename(first))
+        first = self.file(reference)
+        reference.add(os.path.basename(first))
         self.build([self.x], self.x * 3)
-        second = self.file(known)
+        second = self.file(reference)
         with open(first, "rb") as file:
             data = file.read()
         with open(second, "wb") as file:
@@ -567,14 +567,14 @@ class ProcessTests(unittest.TestCase):
             flags = f"base_compiledir={folder},function_cache=True,gcc.cxxflags=-O0"
             path = os.pathsep.join(p for p in sys.path if p)
             environment = {**os.environ, "PYTHONPATH": path, "THEANO_FLAGS": flags}
-            told = []
+            messages = []
             for _ in range(2):
                 done = subprocess.run(
                     [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=True
                 )
-                told.append(done.stdout.split())
-        self.assertEqual([words[0] for words in told], ["1", "0"])
-        self.assertEqual(told[0][1:], told[1][1:])
+                messages.append(done.stdout.split())
+        self.assertEqual([words[0] for words in messages], ["1", "0"])
+        self.assertEqual(messages[0][1:], messages[1][1:])
 
 
 if __name__ == "__main__":

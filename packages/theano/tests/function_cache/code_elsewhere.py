@@ -159,8 +159,8 @@ class CodeElsewhere(unittest.TestCase):
         command = [sys.executable, "-c", program]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
         self.assertEqual(done.returncode, 0, done.stderr)
-        found, values = json.loads(done.stdout)
-        self.assertEqual((found, values[1]), (rewritten, last))
+        result, values = json.loads(done.stdout)
+        self.assertEqual((result, values[1]), (rewritten, last))
 
     def test_all_that_a_rewrite_reaches_counts_and_nothing_else(self) -> None:
         self.check(_LOADED, True, 2.0)

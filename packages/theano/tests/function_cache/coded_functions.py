@@ -75,10 +75,10 @@ class CodeTests(CachedTestCase):
             streams = MRG_RandomStreams(7)
             return streams.uniform((3,)) + self.x, streams.normal((3,)).sum()
 
-        (first, built), (second, found) = self.build([self.x], draws()), self.build([self.x], draws())
+        (first, built), (second, result) = self.build([self.x], draws()), self.build([self.x], draws())
         self.assertEqual((first, second), (True, False))
         for _ in range(3):
-            for one, other in zip(built(np.zeros(3)), found(np.zeros(3)), strict=True):
+            for one, other in zip(built(np.zeros(3)), result(np.zeros(3)), strict=True):
                 np.testing.assert_array_equal(one, other)
 
     def test_dropout(self) -> None:
@@ -118,8 +118,8 @@ class OtherProcessTests(unittest.TestCase):
         command = [sys.executable, "-c", _PROGRAM]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
         self.assertEqual(done.returncode, 0, done.stderr)
-        found: tuple[bool, list[float], list[float]] = tuple(json.loads(done.stdout))
-        return found
+        result: tuple[bool, list[float], list[float]] = tuple(json.loads(done.stdout))
+        return result
 
     def check(self, rewritten: bool, *results: float) -> None:
         self.assertEqual(self.run_program(), (rewritten, [*results], [*results]))
@@ -148,15 +148,15 @@ class FlagTests(CachedTestCase):
     def test_test_values(self) -> None:
         with config.change_flags(compute_test_value="raise"):
             self.x.tag.test_value = np.arange(3.0)
-            built, found = self.twice([self.x], T.exp(self.x).sum() + T.tanh(self.x))
-        np.testing.assert_array_equal(built([0.0, 1.0]), found([0.0, 1.0]))
+            built, result = self.twice([self.x], T.exp(self.x).sum() + T.tanh(self.x))
+        np.testing.assert_array_equal(built([0.0, 1.0]), result([0.0, 1.0]))
         # Scratchpads count: a graph without a test value is another one.
         del self.x.tag.test_value
         self.check_missed([self.x], T.exp(self.x).sum() + T.tanh(self.x))
 
     def test_accept_inplace(self) -> None:
-        built, found = self.twice([self.x], T.exp(self.x) * 2, accept_inplace=True)
-        np.testing.assert_array_equal(built([0.0, 1.0]), found([0.0, 1.0]))
+        built, result = self.twice([self.x], T.exp(self.x) * 2, accept_inplace=True)
+        np.testing.assert_array_equal(built([0.0, 1.0]), result([0.0, 1.0]))
         overwriting = T.inc_subtensor(T.exp(self.x)[:1], 5.0, inplace=True)
         for _ in range(2):
             f = self.check_missed([self.x], overwriting, accept_inplace=True)
@@ -167,8 +167,8 @@ class FlagTests(CachedTestCase):
     def test_ops_of_the_user_with_test_values(self) -> None:
         with config.change_flags(compute_test_value="warn"):
             self.x.tag.test_value = np.arange(3.0)
-            built, found = self.twice([self.x], Scaled(4.0)(self.x) + 1)
-        np.testing.assert_array_equal(built([1.0]), found([1.0]))
+            built, result = self.twice([self.x], Scaled(4.0)(self.x) + 1)
+        np.testing.assert_array_equal(built([1.0]), result([1.0]))
 
 
 if __name__ == "__main__":

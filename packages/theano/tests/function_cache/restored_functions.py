@@ -52,68 +52,68 @@ class RestoredTestCase(CachedTestCase):
     def functions(self, **kwargs: Any) -> tuple[Any, Any]:
         """Return a function as it is built, and as it is found, whose graph is not there yet."""
         self.renew()
-        built, found = self.twice([self.x], self.outputs, updates=[(self.s, self.s + self.x)], **kwargs)
-        self.assertFalse(is_restored(found))
-        return built, found
+        built, result = self.twice([self.x], self.outputs, updates=[(self.s, self.s + self.x)], **kwargs)
+        self.assertFalse(is_restored(result))
+        return built, result
 
 
 class CallTests(RestoredTestCase):
     def test_calls_need_no_graph(self) -> None:
-        built, found = self.functions(name="step")
+        built, result = self.functions(name="step")
         value = np.array([0.1, 0.2, 0.3])
-        results = found(value)
+        results = result(value)
         self.s.set_value(np.ones(3))
         for mine, other in zip(results, built(value), strict=True):
             np.testing.assert_array_equal(mine, other)
-        self.assertEqual(found.get_shared(), [self.s])
-        self.assertIs(found.input_storage[1], self.s.container)
-        np.testing.assert_array_equal(found[self.s], self.s.get_value())
+        self.assertEqual(result.get_shared(), [self.s])
+        self.assertIs(result.input_storage[1], self.s.container)
+        np.testing.assert_array_equal(result[self.s], self.s.get_value())
         np.testing.assert_allclose(
-            list(found.map([value, value], threads=1))[1][1], found(value)[1] - value, rtol=1e-12
+            list(result.map([value, value], threads=1))[1][1], result(value)[1] - value, rtol=1e-12
         )
-        self.assertEqual((found.name, found.unpack_single, len(found.outputs)), ("step", False, 2))
-        self.assertEqual(len(found(value, output_subset=[1])), 1)  # of a graph of its own
-        self.assertTrue(is_restored(found))
+        self.assertEqual((result.name, result.unpack_single, len(result.outputs)), ("step", False, 2))
+        self.assertEqual(len(result(value, output_subset=[1])), 1)  # of a graph of its own
+        self.assertTrue(is_restored(result))
 
     def test_refused_arguments_need_no_graph(self) -> None:
-        _, found = self.functions()
+        _, result = self.functions()
         with self.assertRaises(TypeError):
-            found("text")
+            result("text")
         with self.assertRaises(TypeError):
-            found()
-        self.assertFalse(is_restored(found))
+            result()
+        self.assertFalse(is_restored(result))
 
     def test_equal_memory_is_overwritten(self) -> None:
         y = T.dvector("y")
-        built, found = self.twice([self.x, y], T.tanh(self.x + y) * y - T.exp(self.x * y))
-        self.assertFalse(is_restored(found))
+        built, result = self.twice([self.x, y], T.tanh(self.x + y) * y - T.exp(self.x * y))
+        self.assertFalse(is_restored(result))
         values = np.ones(4), np.arange(4.0)
-        np.testing.assert_array_equal(built(*values), found(*values))
+        np.testing.assert_array_equal(built(*values), result(*values))
         self.assertEqual([value.tolist() for value in values], [[1.0] * 4, [0.0, 1.0, 2.0, 3.0]])
         self.assertEqual(
             [(x.inputs, x.outputs, x.release, x.donors) for x in built.machine.program.instructions],
-            [(x.inputs, x.outputs, x.release, x.donors) for x in found.machine.program.instructions],
+            [(x.inputs, x.outputs, x.release, x.donors) for x in result.machine.program.instructions],
         )
 
     def test_no_bytes_are_held_once_the_graph_is_there(self) -> None:
-        _, found = self.functions()
-        later = found.machine.program._function
+        _, result = self.functions()
+        later = result.machine.program._function
         self.assertTrue(later._entry.later)
-        given = weakref.ref(later._given)
-        found.maker.fgraph.check_integrity()
+        operand = weakref.ref(later._given)
+        result.maker.fgraph.check_integrity()
         gc.collect()
-        self.assertIsNone(given())
+        self.assertIsNone(operand())
         self.assertFalse(later._entry.later)
 
 
 class LookTests(RestoredTestCase):
     def check(self, look: Callable[[Any], Any], **kwargs: Any) -> None:
         """Check that a look finds what it finds of a built function."""
-        built, found = self.functions(**kwargs)
+        built, result = self.functions(**kwargs)
         expected = look(built)
         self.s.set_value(np.ones(3))
-        self.assertEqual(look(found), expected)
-        self.assertTrue(is_restored(found))
+        self.assertEqual(look(result), expected)
+        self.assertTrue(is_restored(result))
 
     def test_printing(self) -> None:
         self.check(shown)
@@ -124,10 +124,10 @@ class LookTests(RestoredTestCase):
 
     def test_graph(self) -> None:
         self.check(lambda f: [str(node.op) for node in f.maker.fgraph.toposort()], name="named")
-        _, found = self.functions(name="named again")
-        self.assertEqual(found.maker.fgraph.name, "named again")
-        self.assertEqual([v.name for v in found.maker.fgraph.inputs], [self.x.name, "s"])
-        found.maker.fgraph.check_integrity()
+        _, result = self.functions(name="named again")
+        self.assertEqual(result.maker.fgraph.name, "named again")
+        self.assertEqual([v.name for v in result.maker.fgraph.inputs], [self.x.name, "s"])
+        result.maker.fgraph.check_integrity()
 
     def test_structure_of_the_graph(self) -> None:
         x, image = self.x, self.x.reshape((1, 1, 3, 3))
@@ -142,8 +142,8 @@ class LookTests(RestoredTestCase):
             T.nlinalg.matrix_inverse(T.outer(x, x)) + T.slinalg.cholesky(T.outer(x, x)),
         ):
             with self.subTest(output=str(output)):
-                built, found = (f.maker.fgraph for f in self.twice([x], output))
-                first, second = (structural_hash(g.inputs, g.outputs, names=True) for g in (built, found))
+                built, result = (f.maker.fgraph for f in self.twice([x], output))
+                first, second = (structural_hash(g.inputs, g.outputs, names=True) for g in (built, result))
                 self.assertEqual(first, second)
 
     def test_nodes_thunks_and_storage(self) -> None:
@@ -166,16 +166,16 @@ class LookTests(RestoredTestCase):
             return sorted(str(cell[0]) for cell in function.machine.storage_map.values())
 
         with config.change_flags(allow_gc=False):
-            built, found = self.twice([self.x], self.outputs)
-            self.assertEqual(kept(built), kept(found))
+            built, result = self.twice([self.x], self.outputs)
+            self.assertEqual(kept(built), kept(result))
 
     def test_profiles(self) -> None:
         def counts(function: Any) -> list[int]:
             function(np.ones(3))
             return sorted(function.profile.apply_callcount.values())
 
-        built, found = self.twice([self.x], self.outputs, profile=True)
-        self.assertEqual(counts(built), counts(found))
+        built, result = self.twice([self.x], self.outputs, profile=True)
+        self.assertEqual(counts(built), counts(result))
 
     def test_memory_is_let_go_of(self) -> None:
         self.check(lambda f: (f(np.ones(3)), f.free())[1])
@@ -192,12 +192,12 @@ class LookTests(RestoredTestCase):
         self.assertIn("restored_functions.py", "".join(messages[1]))
 
     def test_several_threads_look_at_once(self) -> None:
-        _, found = self.functions()
+        _, result = self.functions()
         start, seen = threading.Barrier(8), []
 
         def look(k: int) -> None:
             start.wait()
-            maker, program = found.maker, found.machine.program
+            maker, program = result.maker, result.machine.program
             graph = maker.fgraph if k % 2 else program.instructions[0].node.outputs[0].owner._membership.graph()
             seen.append((graph, program.instructions, maker.fgraph, maker.decisions))
 
@@ -209,13 +209,13 @@ class LookTests(RestoredTestCase):
         self.assertEqual(len(seen), 8)
         for several in zip(*seen, strict=True):
             self.assertTrue(all(one is several[0] for one in several))
-        self.assertIs(seen[0][0], found.maker.fgraph)
+        self.assertIs(seen[0][0], result.maker.fgraph)
 
     def test_calls_while_others_look(self) -> None:
-        built, found = self.twice([self.x], T.tanh(self.x * 2).sum() + self.x)
+        built, outcome = self.twice([self.x], T.tanh(self.x * 2).sum() + self.x)
         value, results = np.arange(5.0), []
-        threads = [threading.Thread(target=lambda: results.append(found(value))) for _ in range(4)]
-        threads.append(threading.Thread(target=lambda: shown(found)))
+        threads = [threading.Thread(target=lambda: results.append(outcome(value))) for _ in range(4)]
+        threads.append(threading.Thread(target=lambda: shown(outcome)))
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -224,32 +224,32 @@ class LookTests(RestoredTestCase):
             np.testing.assert_array_equal(result, built(value))
 
     def test_a_look_that_fails_is_made_again(self) -> None:
-        _, found = self.functions()
+        _, result = self.functions()
         with (
             mock.patch("theano_linker_c._function._cached._restored.graph_from_columns", side_effect=MemoryError),
             self.assertRaises(MemoryError),
         ):
-            found.maker.fgraph  # noqa: B018
-        self.assertEqual(len(found.maker.fgraph.outputs), 3)
+            result.maker.fgraph  # noqa: B018
+        self.assertEqual(len(result.maker.fgraph.outputs), 3)
 
 
 class AtOnceTests(RestoredTestCase):
     def test_what_names_code_of_the_user_is_restored_at_once(self) -> None:
         kind = Meters("float64", (None,))
         x = kind("length")
-        _, found = self.twice([self.x, x], [self.x * 2, x], on_unused_input="ignore")
-        self.assertTrue(is_restored(found))
+        _, result = self.twice([self.x, x], [self.x * 2, x], on_unused_input="ignore")
+        self.assertTrue(is_restored(result))
 
     def test_what_calls_code_of_ops_is_restored_at_once(self) -> None:
-        built, found = self.twice([self.x], Scaled()(self.x) + 1)
-        self.assertTrue(is_restored(found))
-        np.testing.assert_array_equal(found(np.ones(2)), built(np.ones(2)))
+        built, result = self.twice([self.x], Scaled()(self.x) + 1)
+        self.assertTrue(is_restored(result))
+        np.testing.assert_array_equal(result(np.ones(2)), built(np.ones(2)))
 
     def test_damage_of_the_graph_alone_is_noticed_when_it_is_read(self) -> None:
         cache = library.cache(CompilerOptions.from_config())
-        known = {item.name for item in cache.functions()}
+        reference = {item.name for item in cache.functions()}
         self.functions()
-        (name,) = {item.name for item in cache.functions()} - known
+        (name,) = {item.name for item in cache.functions()} - reference
         path = cache.folder.file("functions", name)
         with open(path, "r+b") as file:
             data = file.read()

@@ -59,11 +59,11 @@ class StoredTestCase(unittest.TestCase):
 
 class MeanwhileTests(StoredTestCase):
     def test_it_is_found_before_it_is_on_disk(self) -> None:
-        known = names()
+        reference = names()
         self.assertFalse(is_found(theano.function([self.x], self.wave())))
-        self.assertEqual(names(), known)
+        self.assertEqual(names(), reference)
         self.assertTrue(is_found(theano.function([self.x], self.wave())))
-        self.assertEqual(len(names() - known), 1)
+        self.assertEqual(len(names() - reference), 1)
 
     def test_the_graph_changes(self) -> None:
         y = self.x * 2
@@ -129,10 +129,10 @@ class MeanwhileTests(StoredTestCase):
         database = theano.gof.TopoDB(theano.gof.LocalGroupDB(), order="in_to_out")
         theano.compile.optdb.register("chosen", database, 2.5, "fast_run")
         try:
-            known = names()
+            reference = names()
             theano.function([self.x], self.wave())
             self.assertTrue(finish_storing())
-            self.assertEqual(names(), known)
+            self.assertEqual(names(), reference)
         finally:
             theano.compile.optdb.remove("chosen")
 
@@ -142,20 +142,20 @@ class MeanwhileTests(StoredTestCase):
             (theano.gof.Query(["fast_run"]), 1),
             (theano.gof.Query(["fast_run"], subquery={"mineseq": inner}), 0),
         ):
-            known = names()
+            reference = names()
             theano.function([self.x], self.wave(), mode=theano.Mode("cvm", query))
             self.assertTrue(finish_storing())
-            self.assertEqual(len(names() - known), count)
+            self.assertEqual(len(names() - reference), count)
 
     def test_what_cannot_be_looked_at_leaves_functions_without_names(self) -> None:
         environment = sys.modules["theano_linker_c._function._cached._environment"]
-        known = names()
+        reference = names()
         for error in (ValueError("scipy.__spec__ is None"), NotADirectoryError("lib.zip")):
             with mock.patch.object(environment, "_marks", side_effect=error):
                 f = theano.function([self.x], self.wave())
                 self.assertTrue(finish_storing())
             self.assertEqual(np.shape(f(np.ones(2))), ())
-        self.assertEqual(names(), known)
+        self.assertEqual(names(), reference)
 
     def test_constants_of_the_library_change(self) -> None:
         # Sums are cut at as many terms as a constant says.
@@ -178,10 +178,10 @@ class MeanwhileTests(StoredTestCase):
 
     def test_constants_that_have_no_content_to_compare(self) -> None:
         with mock.patch("theano_tensor.rewrites._groups.MAX_OPERANDS", threading.Event()):
-            known = names()
+            reference = names()
             theano.function([self.x], T.exp(self.x))
             self.assertTrue(finish_storing())
-            self.assertEqual(names(), known)
+            self.assertEqual(names(), reference)
 
     def test_the_library_changes_no_constants(self) -> None:
         theano.function([self.x], self.wave())
@@ -203,11 +203,11 @@ class MeanwhileTests(StoredTestCase):
             Path(folder, "of_the_new_version.py").write_text("")
             with mock.patch.object(theano, "__path__", [*theano.__path__, folder]):
                 # The code that runs is not that of the files: nothing is taken from their processes, or left to them.
-                known = names()
+                reference = names()
                 for _ in range(2):
                     self.assertFalse(is_found(theano.function([self.x], self.wave())))
                     self.assertTrue(finish_storing())
-                self.assertEqual(names(), known)
+                self.assertEqual(names(), reference)
                 with mock.patch.object(
                     environment, "LOADED_AT", time.time_ns() + 10**9
                 ):  # a process of the new version
@@ -223,20 +223,20 @@ class MeanwhileTests(StoredTestCase):
         self.assertFalse(_stores.stores._waiting)
 
     def test_many_functions(self) -> None:
-        known = names()
+        reference = names()
         for i in range(_stores._MOST + 3):
             theano.function([self.x], self.x + float(i))
         self.assertLess(len(_stores.stores._waiting), 4)
         self.assertTrue(finish_storing())
-        self.assertEqual(len(names() - known), _stores._MOST + 3)
+        self.assertEqual(len(names() - reference), _stores._MOST + 3)
 
     def test_threads(self) -> None:
-        known, found = names(), []
+        reference, result = names(), []
 
         def work(k: int) -> None:
             for i in range(4):
                 function = theano.function([self.x], T.exp(self.x * float(4 * k + i)))
-                found.append(function(np.zeros(2)).tolist() == [1.0, 1.0])
+                result.append(function(np.zeros(2)).tolist() == [1.0, 1.0])
 
         threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
         for thread in threads:
@@ -244,23 +244,23 @@ class MeanwhileTests(StoredTestCase):
         for thread in threads:
             thread.join()
         self.assertTrue(finish_storing())
-        self.assertEqual(found, [True] * 16)
-        self.assertEqual(len(names() - known), 16)
+        self.assertEqual(result, [True] * 16)
+        self.assertEqual(len(names() - reference), 16)
 
     def test_the_thread_stores(self) -> None:
-        known = names()
+        reference = names()
         with mock.patch.object(_stores, "_GRACE", 0.01):
             theano.function([self.x], self.wave())
             thread = _stores.stores._thread
             if thread is not None:
                 thread.join(600)
-        self.assertEqual(len(names() - known), 1)
+        self.assertEqual(len(names() - reference), 1)
 
     def test_no_threads(self) -> None:
-        known = names()
+        reference = names()
         with mock.patch.object(threading.Thread, "start", side_effect=RuntimeError("can't start new thread")):
             theano.function([self.x], self.wave())
-        self.assertEqual(len(names() - known), 1)
+        self.assertEqual(len(names() - reference), 1)
 
     def test_no_time(self) -> None:
         theano.function([self.x], self.wave())
@@ -272,7 +272,7 @@ class FullDiskTests(StoredTestCase):
     def test_what_cannot_be_written_is_written_another_time(self) -> None:
         with config.change_flags(function_cache=False):
             theano.function([self.x], self.x + 1)  # so that its kernel is there
-        known = names()
+        reference = names()
         for number in (errno.ENOSPC, errno.EROFS, errno.EDQUOT):
             with mock.patch.object(
                 library.cache(CompilerOptions.from_config()).folder,
@@ -281,7 +281,7 @@ class FullDiskTests(StoredTestCase):
             ):
                 self.assertEqual(theano.function([self.x], self.x + 1)(np.ones(1)).tolist(), [2.0])
                 self.assertTrue(finish_storing())
-        self.assertEqual(names(), known)
+        self.assertEqual(names(), reference)
         theano.function([self.x], self.x + 1)
         self.assertTrue(is_found(theano.function([self.x], self.x + 1)))
 
@@ -371,8 +371,8 @@ class ProcessTests(unittest.TestCase):
 
     @unittest.skipUnless(hasattr(os, "fork"), "there is no fork")
     def test_a_fork_does_not_store_what_waits(self) -> None:
-        told = self.run_program(FORKED)
-        self.assertIn(told, (["1", "2"], ["2", "2"]))  # the thread may have been faster than the fork
+        message = self.run_program(FORKED)
+        self.assertIn(message, (["1", "2"], ["2", "2"]))  # the thread may have been faster than the fork
 
     def test_a_program_that_ends_at_once(self) -> None:
         first, second = (self.run_program(ENDED, 3)[0] for _ in range(2))

@@ -68,8 +68,8 @@ def graphs() -> dict[str, tuple[list[Any], list[Any]]]:
     }
 
 
-def _number(known: dict[Any, int], op: Any) -> int:
-    return known.setdefault(op, len(known))
+def _number(reference: dict[Any, int], op: Any) -> int:
+    return reference.setdefault(op, len(reference))
 
 
 @unittest.skipUnless(HAS_RUNTIME, "the runtime was not built")
@@ -77,7 +77,7 @@ class WalkTests(unittest.TestCase):
     def test_hashes(self) -> None:
         for name, (inputs, outputs) in graphs().items():
             with self.subTest(name):
-                found = []
+                results = []
                 for walk in (None, runtime.graph_rows):
                     scope = GraphScope(StructuralHasher(), True, walk)
                     scope.add_inputs(inputs)
@@ -85,8 +85,8 @@ class WalkTests(unittest.TestCase):
                         scope.add([output])
                     leaves, ops = list(map(id, scope.leaves)), list(map(id, scope.ops))
                     digest = scope.digest(outputs)
-                    found.append((digest, scope.nodes, leaves, ops, scope.numbers, scope.used, scope.origins()))
-                self.assertEqual(*found)
+                    results.append((digest, scope.nodes, leaves, ops, scope.numbers, scope.used, scope.origins()))
+                self.assertEqual(*results)
 
     def test_inputs_that_are_used(self) -> None:
         x, y, z = T.dvectors("x", "y", "z")
@@ -120,15 +120,15 @@ class WalkTests(unittest.TestCase):
     def test_nodes_and_shared_variables(self) -> None:
         for name, (inputs, outputs) in graphs().items():
             with self.subTest(name):
-                found = []
+                results = []
                 for in_c in (True, False):
                     with mock.patch.object(_rebuild, "HAS_RUNTIME", in_c):
                         rebuilder = _rebuild.Rebuilder(list(dict.fromkeys(inputs)), {}, True, "function")
                         rebuilder.meet_shared(outputs)
                         rebuilder.meet_shared(outputs[:1])
-                    found.append((list(rebuilder.met), list(rebuilder.shared)))
-                self.assertEqual(*found)
-                self.assertTrue(all(isinstance(v, SharedVariable) for v in found[0][1]))
+                    results.append((list(rebuilder.met), list(rebuilder.shared)))
+                self.assertEqual(*results)
+                self.assertTrue(all(isinstance(v, SharedVariable) for v in results[0][1]))
 
     def test_sketches(self) -> None:
         texts = set()
@@ -138,8 +138,8 @@ class WalkTests(unittest.TestCase):
                 rebuilder.meet_shared(outputs)
                 nodes, numbers = list(rebuilder.met), []
                 for rows in (runtime.sketch_rows, sketch_rows):
-                    known: dict[Any, int] = {}
-                    numbers.append(rows(nodes, partial(_number, known), Constant))
+                    reference: dict[Any, int] = {}
+                    numbers.append(rows(nodes, partial(_number, reference), Constant))
                 self.assertEqual(*numbers)
                 texts.add(sketch_of(nodes, inputs, outputs))
         self.assertEqual(len(texts), len(graphs()))

@@ -75,8 +75,8 @@ class TestGrad(unittest.TestCase):
             self.assertEqual(np.shape(x), np.shape(y))
         np.testing.assert_allclose(value, theano.jit(network)(PARAMS, *DATA))
         direction = like(PARAMS)
-        wanted = moved(lambda params: theano.jit(network)(params, *DATA), PARAMS, direction)
-        np.testing.assert_allclose(product(slopes, direction), wanted, rtol=1e-6)
+        expected = moved(lambda params: theano.jit(network)(params, *DATA), PARAMS, direction)
+        np.testing.assert_allclose(product(slopes, direction), expected, rtol=1e-6)
         again = functional.grad(network)(PARAMS, *DATA)
         np.testing.assert_array_equal(again["layers"][0]["w"], slopes["layers"][0]["w"])
 
@@ -120,11 +120,11 @@ class TestGrad(unittest.TestCase):
 
     def test_lengths_of_one_are_summed_over(self) -> None:
         x, y = np.ones((3, 1)), np.arange(12.0).reshape(3, 4)
-        for f, wanted in (
+        for f, expected in (
             (lambda x, y: (x * y).sum(), y.sum(1, keepdims=True)),
             (lambda x, y: (x + y).sum(), np.full((3, 1), 4.0)),
         ):
-            np.testing.assert_array_equal(functional.grad(f)(x, y), wanted)
+            np.testing.assert_array_equal(functional.grad(f)(x, y), expected)
 
     def test_what_a_function_does_not_read_has_zeros(self) -> None:
         slopes = functional.grad(lambda p: p["a"] ** 2)({"a": 3.0, "b": np.ones(2)})
@@ -174,25 +174,25 @@ class TestGrad(unittest.TestCase):
 class TestJacobians(unittest.TestCase):
     def test_shapes_and_structures(self) -> None:
         x: Any = {"a": RNG.normal(size=(2, 3)), "b": 2.0}
-        found = functional.jacobian(lambda x: {"y": T.exp(x["a"]) * x["b"], "z": x["a"].sum() * x["b"]})(x)
-        self.assertEqual(found["y"]["a"].shape, (2, 3, 2, 3))
-        np.testing.assert_allclose(found["y"]["b"], np.exp(x["a"]))
-        np.testing.assert_allclose(found["z"]["a"], np.full((2, 3), 2.0))
-        np.testing.assert_allclose(found["z"]["b"], x["a"].sum())
-        wanted = np.diag(2 * np.exp(x["a"]).ravel()).reshape(2, 3, 2, 3)
-        np.testing.assert_allclose(found["y"]["a"], wanted)
+        result = functional.jacobian(lambda x: {"y": T.exp(x["a"]) * x["b"], "z": x["a"].sum() * x["b"]})(x)
+        self.assertEqual(result["y"]["a"].shape, (2, 3, 2, 3))
+        np.testing.assert_allclose(result["y"]["b"], np.exp(x["a"]))
+        np.testing.assert_allclose(result["z"]["a"], np.full((2, 3), 2.0))
+        np.testing.assert_allclose(result["z"]["b"], x["a"].sum())
+        expected = np.diag(2 * np.exp(x["a"]).ravel()).reshape(2, 3, 2, 3)
+        np.testing.assert_allclose(result["y"]["a"], expected)
 
     def test_hessian(self) -> None:
         def f(p: Any) -> Any:
             return (p["a"] ** 2 * p["b"]).sum() * p["c"] ** 3
 
         p: Any = {"a": np.array([1.0, 2.0]), "b": np.array([3.0, 4.0]), "c": 2.0}
-        found = functional.hessian(f)(p)
-        np.testing.assert_allclose(found["a"]["a"], np.diag(2 * p["b"]) * 8)
-        np.testing.assert_allclose(found["a"]["b"], np.diag(2 * p["a"]) * 8)
-        np.testing.assert_allclose(found["b"]["b"], np.zeros((2, 2)))
-        np.testing.assert_allclose(found["c"]["c"], (p["a"] ** 2 * p["b"]).sum() * 12)
-        np.testing.assert_allclose(found["c"]["a"], found["a"]["c"])
+        result = functional.hessian(f)(p)
+        np.testing.assert_allclose(result["a"]["a"], np.diag(2 * p["b"]) * 8)
+        np.testing.assert_allclose(result["a"]["b"], np.diag(2 * p["a"]) * 8)
+        np.testing.assert_allclose(result["b"]["b"], np.zeros((2, 2)))
+        np.testing.assert_allclose(result["c"]["c"], (p["a"] ** 2 * p["b"]).sum() * 12)
+        np.testing.assert_allclose(result["c"]["a"], result["a"]["c"])
         self.assertEqual(functional.hessian(lambda w: (w**2).sum())(np.ones((2, 3))).shape, (2, 3, 2, 3))
 
     def test_products(self) -> None:

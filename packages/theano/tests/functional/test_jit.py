@@ -87,9 +87,9 @@ class TestValues(unittest.TestCase):
         for dtype in ("bool", "int8", "uint16", "int64", "float16", "float32", "float64", "complex64", "complex128"):
             for shape in ((), (3,), (2, 0), (2, 1, 3)):
                 x = np.ones(shape, dtype)
-                found = f(x)
-                self.assertEqual((found.dtype, found.shape), (x.dtype, x.shape))
-                np.testing.assert_array_equal(found, x + x)
+                result = f(x)
+                self.assertEqual((result.dtype, result.shape), (x.dtype, x.shape))
+                np.testing.assert_array_equal(result, x + x)
 
     def test_one_program_serves_all_lengths(self) -> None:
         counted = Counted()
@@ -124,9 +124,9 @@ class TestValues(unittest.TestCase):
         dtypes = {True: "bool", 3: "int64", 2.5: theano.config.floatX, 1j: "complex128"}
         f = theano.jit(lambda x: x)
         for number, dtype in dtypes.items():
-            found = f(number)
-            self.assertEqual((str(found.dtype), found.shape), (dtype, ()))
-            self.assertEqual(found, number)
+            result = f(number)
+            self.assertEqual((str(result.dtype), result.shape), (dtype, ()))
+            self.assertEqual(result, number)
         self.assertEqual(theano.jit(lambda n: n * n)(1000), 10**6)
         self.assertEqual(theano.jit(lambda n: n * 100)(5), 500)
 
@@ -145,8 +145,8 @@ class TestValues(unittest.TestCase):
 
         x = np.random.default_rng(0).normal(size=(4, 4))
         e = np.exp(x - x.max(-1, keepdims=True))
-        wanted = np.concatenate([e / e.sum(-1, keepdims=True), np.tanh(x) @ x.T], axis=1)
-        np.testing.assert_allclose(softmax(x), wanted)
+        expected = np.concatenate([e / e.sum(-1, keepdims=True), np.tanh(x) @ x.T], axis=1)
+        np.testing.assert_allclose(softmax(x), expected)
 
     def test_no_arguments_and_no_results(self) -> None:
         self.assertEqual(theano.jit(lambda: T.constant(2.0) * 3)(), 6)
@@ -187,9 +187,9 @@ class TestArguments(unittest.TestCase):
         counted = Counted()
 
         @theano.jit
-        def f(x: Any, y: Any = 2, *rest: Any, z: Any = 0.5, **others: Any) -> Any:
+        def f(x: Any, y: Any = 2, *remainder: Any, z: Any = 0.5, **others: Any) -> Any:
             counted.calls += 1
-            return [x, y, *rest, z, *others.values()]
+            return [x, y, *remainder, z, *others.values()]
 
         def numbers(*args: Any, **kwargs: Any) -> list[float]:
             return [float(value) for value in f(*args, **kwargs)]
@@ -292,26 +292,26 @@ class TestStructures(unittest.TestCase):
             "d": Model([Layer(1.0, 2.0)], 3.0, "sin"),
             "e": (),
         }
-        found = theano.jit(lambda value: value)(value)
+        result = theano.jit(lambda value: value)(value)
         leaves, structure = theano.functional.flatten(value)
-        same, again = theano.functional.flatten(found)
+        same, again = theano.functional.flatten(result)
         self.assertEqual(structure, again)
         for x, y in zip(leaves, same, strict=True):
             np.testing.assert_array_equal(x, y)
-        self.assertIs(found["c"].default_factory, float)
-        self.assertEqual((type(found["b"]), found["d"].kind), (OrderedDict, "sin"))
+        self.assertIs(result["c"].default_factory, float)
+        self.assertEqual((type(result["b"]), result["d"].kind), (OrderedDict, "sin"))
 
     def test_methods_of_containers(self) -> None:
         model = Model([Layer(np.ones((2, 3)), np.ones(3)), Layer(np.ones((3, 1)), np.zeros(1))], 2.0)
         x = np.random.default_rng(0).normal(size=(5, 2))
-        wanted = 2 * np.tanh(np.tanh(x @ np.ones((2, 3)) + 1) @ np.ones((3, 1)))
-        np.testing.assert_allclose(model(x), wanted)
-        np.testing.assert_allclose(Model(model.layers, 4.0)(x), 2 * wanted)
+        expected = 2 * np.tanh(np.tanh(x @ np.ones((2, 3)) + 1) @ np.ones((3, 1)))
+        np.testing.assert_allclose(model(x), expected)
+        np.testing.assert_allclose(Model(model.layers, 4.0)(x), 2 * expected)
         self.assertEqual(Model([], 1.0, "exp")(x).shape, x.shape)
 
     def test_containers_of_users(self) -> None:
-        found = theano.jit(lambda pair: Pair([pair.second, pair.first]))(Pair([1.0, np.ones(2)]))
-        self.assertEqual((found.first.tolist(), found.second), ([1, 1], 1))
+        result = theano.jit(lambda pair: Pair([pair.second, pair.first]))(Pair([1.0, np.ones(2)]))
+        self.assertEqual((result.first.tolist(), result.second), ([1, 1], 1))
 
     def test_wrong_numbers_of_leaves(self) -> None:
         _, structure = theano.functional.flatten([1, 2])

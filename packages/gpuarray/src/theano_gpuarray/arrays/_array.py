@@ -40,7 +40,7 @@ Kind = TypeVar("Kind", bound="GpuArray")
 class GpuArray:
     """An array in the memory of a device.
 
-    It is made by `asarray`, `zeros` and the like. Work on a device goes on while the program does; what reads elements
+    It is made by `asarray`, `zeros` and the like. Work on a device goes on while the program does; a read of elements
     waits for it. `numpy.asarray(x)` copies to the host. Numbers, slices, ``...`` and `newaxis` as indices give views.
 
     Parameters
@@ -266,8 +266,8 @@ class GpuArray:
                     "an array of a device has no elements on the host", hint="call numpy.asarray(x), which copies"
                 )
             )
-        found = read_elements(self)
-        return found if dtype is None else found.astype(dtype, copy=False)
+        elements = read_elements(self)
+        return elements if dtype is None else elements.astype(dtype, copy=False)
 
     def read(self, dst: NDArray[Any]) -> None:
         """Copy to an array on the host.
@@ -293,10 +293,10 @@ class GpuArray:
 
     def _check_host(self, host: NDArray[Any], what: str) -> None:
         if not isinstance(host, np.ndarray) or host.shape != self.shape or host.dtype != self.dtype:
-            given = f"{host.dtype} of shape {host.shape}" if isinstance(host, np.ndarray) else repr(host)
+            description = f"{host.dtype} of shape {host.shape}" if isinstance(host, np.ndarray) else repr(host)
             raise ValueError(
                 format_error(
-                    f"an array of {self.dtype} of shape {self.shape} is {what} an array like it, not {given}",
+                    f"an array of {self.dtype} of shape {self.shape} is {what} an array like it, not {description}",
                     hint="use x[...] = values, or numpy.asarray(x), which convert",
                 )
             )
@@ -422,7 +422,7 @@ class GpuArray:
         Parameters
         ----------
         stream : int, optional
-            The stream of the consumer; -1: the consumer does not want to wait for what is under way.
+            The stream of the consumer; -1: the consumer does not want to wait for running work.
         max_version : tuple of int, optional
             The newest version of DLPack that the consumer knows; from (1, 0) on it gets that one.
         dl_device : tuple of int, optional
@@ -474,7 +474,7 @@ def upload(cls: type[Kind], host: NDArray[Any], context: GpuContext) -> Kind:
 
 
 def _unpickled(host: NDArray[Any], name: Any) -> Any:
-    """Make an array of what a pickle has: its elements, and the name of its context."""
+    """Make an array from the state in a pickle: its elements, and the name of its context."""
     if name not in list_contexts() and config.experimental.unpickle_gpu_on_cpu:
         return host
     return upload(GpuArray, host, get_context(name))

@@ -108,13 +108,13 @@ def _text(ndim: int, target: str, source: str, narrow: bool) -> KernelText:
     for d in reversed(range(1, ndim)):
         steps += [f"  const int64_t i{d} = rest % ({kind})n{d};", f"  rest /= ({kind})n{d};"]
     steps.append("  const int64_t i0 = rest;")
-    place, value = (" + ".join(f"i{d} * {stem}{d}" for d in range(ndim)) for stem in ("zs", "xs"))
+    offset, value = (" + ".join(f"i{d} * {stem}{d}" for d in range(ndim)) for stem in ("zs", "xs"))
     element = c_loaded(f"*(GLOBAL_MEM const {memory_type(source)} *)(x + {value})", source)
     body = [
         f"for ({kind} i = ({kind})GID_0 * LDIM_0 + LID_0; i < ({kind})count; i += ({kind})GDIM_0 * LDIM_0) {{",
         f"  {kind} rest = i;",
         *steps,
-        f"  {store(f'*(GLOBAL_MEM {memory_type(target)} *)(z + {place})', CValue(f'({element})', source), target)}",
+        f"  {store(f'*(GLOBAL_MEM {memory_type(target)} *)(z + {offset})', CValue(f'({element})', source), target)}",
         "}",
     ]
     return signature.text("copy", body)

@@ -26,12 +26,12 @@ def _context(context: GpuContext | None) -> GpuContext:
 
 def _lengths(shape: int | Sequence[int]) -> tuple[int, ...]:
     try:
-        found = tuple(operator.index(n) for n in shape) if isinstance(shape, Sequence) else (operator.index(shape),)
+        lengths = tuple(operator.index(n) for n in shape) if isinstance(shape, Sequence) else (operator.index(shape),)
     except TypeError:
-        found = (-1,)
-    if min(found, default=0) < 0:
+        lengths = (-1,)
+    if min(lengths, default=0) < 0:
         raise ValueError(format_error(f"{shape!r} is no shape", hint="give lengths, which are whole numbers from 0 on"))
-    return found
+    return lengths
 
 
 def empty(
@@ -122,20 +122,20 @@ def array(
     (1, 2)
     """
     if isinstance(proto, GpuArray):
-        found = proto if context is None else proto.transfer(context)
-        if dtype is not None and device_dtype(dtype) != found.dtype:
-            found = found.astype(dtype)
-        wrong = order in ("C", "F") and not found.flags[f"{order}_CONTIGUOUS"]
-        if wrong or (copy and found is proto):
-            found = found.copy(order or "K")
+        prototype = proto if context is None else proto.transfer(context)
+        if dtype is not None and device_dtype(dtype) != prototype.dtype:
+            prototype = prototype.astype(dtype)
+        wrong = order in ("C", "F") and not prototype.flags[f"{order}_CONTIGUOUS"]
+        if wrong or (copy and prototype is proto):
+            prototype = prototype.copy(order or "K")
     else:
         host = np.asarray(proto, None if dtype is None else device_dtype(dtype))
         host = host.astype(device_dtype(host.dtype.newbyteorder("=")), copy=False)
         if order in ("C", "F"):
             host = np.asarray(host, order="C" if order == "C" else "F")
-        found = upload(GpuArray, host, _context(context))
-    missing = ndmin - found.ndim
-    return found[(None,) * missing + (...,)] if missing > 0 else found
+        prototype = upload(GpuArray, host, _context(context))
+    missing = ndmin - prototype.ndim
+    return prototype[(None,) * missing + (...,)] if missing > 0 else prototype
 
 
 def asarray(
@@ -166,7 +166,7 @@ def may_share_memory(first: GpuArray, second: GpuArray) -> bool:
 
 
 def from_dlpack(x: Any, context: GpuContext | None = None) -> GpuArray:
-    """Return an array that another library exports by DLPack: the same memory on CUDA, a copy of what is on the host.
+    """Return an array that another library exports by DLPack: the same memory on CUDA, a copy of memory on the host.
 
     Parameters
     ----------
@@ -205,22 +205,22 @@ def from_dlpack(x: Any, context: GpuContext | None = None) -> GpuArray:
                 hint="copy through the host: asarray(numpy.asarray(x))",
             )
         )
-    # Our queue is given, so that the producer lets it wait for what is under way.
+    # The producer gets our queue, so that the queue waits for running work.
     try:
         capsule = x.__dlpack__(stream=where.native.queue or 1, max_version=(1, 0))
     except TypeError:  # an exporter of the time before versions
         capsule = x.__dlpack__(stream=where.native.queue or 1)
-    found = open_capsule(capsule)
-    strides = found.strides
+    capsule_array = open_capsule(capsule)
+    strides = capsule_array.strides
     if strides is None:
-        strides = tuple(np.lib.stride_tricks.as_strided(np.empty(0, found.dtype), found.shape).strides)
-    begin, end = extent(found.shape, strides, found.dtype.itemsize)
-    memory = where.native.wrap(found.address + found.offset + begin, end - begin, found.owner)
-    return GpuArray(memory, device_dtype(found.dtype), found.shape, strides, -begin, where)
+        strides = tuple(np.lib.stride_tricks.as_strided(np.empty(0, capsule_array.dtype), capsule_array.shape).strides)
+    begin, end = extent(capsule_array.shape, strides, capsule_array.dtype.itemsize)
+    memory = where.native.wrap(capsule_array.address + capsule_array.offset + begin, end - begin, capsule_array.owner)
+    return GpuArray(memory, device_dtype(capsule_array.dtype), capsule_array.shape, strides, -begin, where)
 
 
 def _of_device(kind: int, number: int) -> GpuContext | None:
     """Return the first context on a device."""
     name = {CUDA: "cuda", OPENCL: "opencl"}.get(kind)
-    every = (get_context(known) for known in list_contexts())
-    return next((found for found in every if found.kind == name and found.native.index == number), None)
+    every = (get_context(names) for names in list_contexts())
+    return next((context for context in every if context.kind == name and context.native.index == number), None)

@@ -40,12 +40,12 @@ def device_dtype(dtype: DTypeLike) -> np.dtype[np.generic]:
     TypeError
         If it is another one: text, objects, records, another byte order.
     """
-    found = np.dtype(dtype)
-    if found.name not in _TYPES or not found.isnative:
+    device_type = np.dtype(dtype)
+    if device_type.name not in _TYPES or not device_type.isnative:
         raise TypeError(
-            format_error(f"there are no arrays of {found!r} on devices", hint=f"use one of {', '.join(_TYPES)}")
+            format_error(f"there are no arrays of {device_type!r} on devices", hint=f"use one of {', '.join(_TYPES)}")
         )
-    return np.dtype(found.name)
+    return np.dtype(device_type.name)
 
 
 def dtype_to_ctype(dtype: DTypeLike) -> str:

@@ -91,7 +91,7 @@ def make_capsule(
     Parameters
     ----------
     owner : object
-        What keeps the memory; it lives until the consumer of the capsule has freed it.
+        The owner of the memory; it lives until the consumer of the capsule has freed it.
     address : int
         The memory.
     offset : int
@@ -130,19 +130,19 @@ class _Freed:
         self.managed, self.place = managed, place
 
     def __del__(self) -> None:
-        # At the end of the interpreter what is not freed goes with the process.
+        # At the end of the interpreter unfreed memory goes with the process.
         if self.managed.deleter and not sys.is_finalizing():
             self.managed.deleter(self.place)
 
 
 @record
 class Imported:
-    """What a capsule says.
+    """The content of a capsule.
 
     Parameters
     ----------
     owner : object
-        What keeps the memory.
+        The owner of the memory.
     address, offset : int
         The memory, and bytes to the first element.
     dtype : numpy.dtype
@@ -173,11 +173,11 @@ def open_capsule(capsule: Any) -> Imported:
     """
     for name, used, kind in ((_VERSIONED, _USED_VERSIONED, _ManagedVersioned), (_NAME, _USED, _Managed)):
         if type(capsule).__name__ == "PyCapsule" and _is_valid(capsule, name):
-            place = _pointer_of(capsule, name)
-            managed: Any = kind.from_address(place)
-            found = _read(managed, place, name == _VERSIONED)
+            address = _pointer_of(capsule, name)
+            managed: Any = kind.from_address(address)
+            managed_array = _read(managed, address, name == _VERSIONED)
             _rename(capsule, used)
-            return found
+            return managed_array
     raise BufferError(
         format_error(
             f"{capsule!r} is no DLPack capsule, or its array has been taken before",

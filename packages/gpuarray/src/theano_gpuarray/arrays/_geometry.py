@@ -35,9 +35,9 @@ def fortran_strides(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
     return contiguous_strides(tuple(reversed(shape)), itemsize)[::-1]
 
 
-def _agree(shape: Sequence[int], strides: Sequence[int], wanted: Sequence[int]) -> bool:
+def _agree(shape: Sequence[int], strides: Sequence[int], lengths: Sequence[int]) -> bool:
     """Tell whether strides are the wanted ones where they count."""
-    return 0 in shape or all(n == 1 or a == b for n, a, b in zip(shape, strides, wanted, strict=True))
+    return 0 in shape or all(n == 1 or a == b for n, a, b in zip(shape, strides, lengths, strict=True))
 
 
 def is_c_contiguous(shape: Sequence[int], strides: Sequence[int], itemsize: int) -> bool:
@@ -87,9 +87,9 @@ def index_view(shape: Sequence[int], strides: Sequence[int], offset: int, key: A
                 hint=f"give at most {len(shape)} numbers and slices",
             )
         )
-    whole = [slice(None)] * (len(shape) - taken)
-    place = next((i for i, entry in enumerate(entries) if entry is Ellipsis), len(entries))
-    entries[place : place + gaps] = whole
+    full_slices = [slice(None)] * (len(shape) - taken)
+    position = next((i for i, entry in enumerate(entries) if entry is Ellipsis), len(entries))
+    entries[position : position + gaps] = full_slices
     new_shape, new_strides, dimension = [], [], 0
     for entry in entries:
         if entry is None:
@@ -141,13 +141,13 @@ def complete_shape(shape: Sequence[int], size: int) -> tuple[int, ...]:
         If the shape does not have `size` elements.
     """
     lengths = [operator.index(length) for length in shape]
-    known = 1
+    product = 1
     for length in lengths:
-        known *= length if length != -1 else 1
-    if lengths.count(-1) == 1 and known > 0 and size % known == 0:
-        lengths[lengths.index(-1)] = size // known
+        product *= length if length != -1 else 1
+    if lengths.count(-1) == 1 and product > 0 and size % product == 0:
+        lengths[lengths.index(-1)] = size // product
         return tuple(lengths)
-    if lengths.count(-1) or min(lengths, default=0) < 0 or known != size:
+    if lengths.count(-1) or min(lengths, default=0) < 0 or product != size:
         raise ValueError(
             format_error(
                 f"an array of {size} elements has no shape {tuple(lengths)}",
@@ -172,22 +172,22 @@ def reshape_strides(shape: Sequence[int], strides: Sequence[int], new_shape: Seq
     if 0 in shape:
         return contiguous_strides(new_shape, 1)
     result = [0] * len(new_shape)
-    wanted = [(n, position) for position, n in enumerate(new_shape) if n != 1]
+    targets = [(n, position) for position, n in enumerate(new_shape) if n != 1]
     i = j = 0
-    while i < len(old) and j < len(wanted):
+    while i < len(old) and j < len(targets):
         # The shortest runs of old and new dimensions with as many elements as each other.
         first, begin = i, j
-        have, want = old[i][0], wanted[j][0]
+        have, want = old[i][0], targets[j][0]
         i, j = i + 1, j + 1
         while have != want:
             if have < want:
                 have, i = have * old[i][0], i + 1
             else:
-                want, j = want * wanted[j][0], j + 1
+                want, j = want * targets[j][0], j + 1
         if any(old[k][1] != old[k + 1][1] * old[k + 1][0] for k in range(first, i - 1)):
             return None
         step = old[i - 1][1]
-        for n, position in reversed(wanted[begin:j]):
+        for n, position in reversed(targets[begin:j]):
             result[position] = step
             step *= n
     return tuple(result)

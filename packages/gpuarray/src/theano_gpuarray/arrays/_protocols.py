@@ -15,12 +15,12 @@ __all__ = ["check_device", "cuda_interface", "dlpack_capsule", "dlpack_device"]
 
 #: The default stream of CUDA, as these protocols call it.
 _DEFAULT_STREAM = 1
-#: What a consumer of DLPack passes that looks after the order of work itself.
+#: The stream of a DLPack consumer that looks after the order of work itself.
 _NO_WAIT = -1
 
 
 def cuda_interface(x: GpuArray) -> dict[str, Any]:
-    """Return what ``__cuda_array_interface__`` says of an array.
+    """Return the ``__cuda_array_interface__`` of an array.
 
     The memory is not used again before all work of the device has ended, since nobody says which stream uses it.
 
@@ -65,13 +65,13 @@ def dlpack_device(x: GpuArray) -> tuple[int, int]:
     return kinds[x.context.kind], x.context.native.index
 
 
-def check_device(x: GpuArray, wanted: tuple[int, int] | None) -> None:
+def check_device(x: GpuArray, context: tuple[int, int] | None) -> None:
     """Refuse to export an array to another device than its own."""
     device = dlpack_device(x)
-    if wanted is not None and tuple(wanted) != device:
+    if context is not None and tuple(context) != device:
         raise BufferError(
             format_error(
-                f"the array is on device {device}, not {tuple(wanted)}", hint="use numpy.asarray(x), or x.transfer"
+                f"the array is on device {device}, not {tuple(context)}", hint="use numpy.asarray(x), or x.transfer"
             )
         )
 
@@ -80,12 +80,12 @@ def dlpack_capsule(x: GpuArray, stream: Any, newest: tuple[int, int] | None, *, 
     """Return a capsule of an array for a consumer that works in a stream and knows DLPack up to a version."""
     _hand_over(x, stream)
     versioned = newest is not None and tuple(newest) >= (1, 0)
-    place = x.buffer.address, x.offset
-    return make_capsule(x, *place, x.dtype, x.shape, x.strides, dlpack_device(x), versioned=versioned, copied=copied)
+    address = x.buffer.address, x.offset
+    return make_capsule(x, *address, x.dtype, x.shape, x.strides, dlpack_device(x), versioned=versioned, copied=copied)
 
 
 def _hand_over(x: GpuArray, stream: Any) -> None:
-    """Let work in the stream of a consumer run after what is under way, and the memory live until it has ended."""
+    """Let work in the stream of a consumer run after running work, and the memory live until it has ended."""
     native = x.context.native
     if x.context.kind != "cuda":
         if stream != _NO_WAIT:

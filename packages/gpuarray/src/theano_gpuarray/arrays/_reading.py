@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["read_elements"]
 
-#: A view is read with what lies between its elements where that is at most so many times as much.
+#: A view is read with the gaps between its elements where that is at most so many times as much.
 _WIDEST = 4
 
 
@@ -29,7 +29,7 @@ def read_elements(x: GpuArray) -> NDArray[Any]:
         if x.size:
             x.buffer.read(x.offset, result.reshape(-1))
         return result
-    # What lies between the elements comes along, which costs less than a launch that closes the gaps.
+    # The gaps between elements come along, which costs less than a launch that closes them.
     memory = np.empty((end - begin) // x.itemsize, x.dtype)
     x.buffer.read(x.offset + begin, memory)
     first = memory[-begin // x.itemsize :]

@@ -52,17 +52,19 @@ def from_cuda_array(x: Any, context: GpuContext | None = None) -> GpuArray:
         raise ContextError(
             format_error(f"arrays of CUDA are in no context on {where.devname}", hint="copy: asarray(numpy.asarray(x))")
         )
-    told: Any = getattr(x, "__cuda_array_interface__", None)
-    if told is None or told.get("mask") is not None:
-        what = "has a mask" if told else "does not tell its memory by __cuda_array_interface__"
+    interface: Any = getattr(x, "__cuda_array_interface__", None)
+    if interface is None or interface.get("mask") is not None:
+        what = "has a mask" if interface else "does not tell its memory by __cuda_array_interface__"
         raise TypeError(format_error(f"{type(x).__name__} {what}", hint="use asarray, which copies"))
-    dtype = device_dtype(told["typestr"])
-    shape = tuple(int(n) for n in told["shape"])
-    strides = contiguous_strides(shape, dtype.itemsize) if told.get("strides") is None else tuple(told["strides"])
-    address, read_only = told["data"]
-    _wait_for(told.get("stream"), where)
-    found = shared_memory(x, int(address), np.dtype(dtype), shape, strides, where)
-    return found.copy() if read_only else found
+    dtype = device_dtype(interface["typestr"])
+    shape = tuple(int(n) for n in interface["shape"])
+    strides = (
+        contiguous_strides(shape, dtype.itemsize) if interface.get("strides") is None else tuple(interface["strides"])
+    )
+    address, read_only = interface["data"]
+    _wait_for(interface.get("stream"), where)
+    memory = shared_memory(x, int(address), np.dtype(dtype), shape, strides, where)
+    return memory.copy() if read_only else memory
 
 
 def shared_memory(
@@ -81,15 +83,15 @@ def shared_memory(
 
 def is_memory_of(context: GpuContext, address: int) -> bool:
     """Tell whether an address of CUDA was allocated in a context."""
-    found = ctypes.c_void_p()
+    pointer = ctypes.c_void_p()
     with context:
         driver = opened(find_library("cuda").path)
-        refused = driver.cuPointerGetAttribute(ctypes.byref(found), _ATTRIBUTE_CONTEXT, ctypes.c_uint64(address))
-    return not refused and found.value == context.native.handle
+        refused = driver.cuPointerGetAttribute(ctypes.byref(pointer), _ATTRIBUTE_CONTEXT, ctypes.c_uint64(address))
+    return not refused and pointer.value == context.native.handle
 
 
 def _wait_for(stream: int | None, context: GpuContext) -> None:
-    """Wait for what another queue does with an array."""
+    """Wait for another queue's work on an array."""
     if stream in (None, _DEFAULT_STREAM, context.native.queue):
         return
     with context:

@@ -79,8 +79,8 @@ def to_pycuda(x: GpuArray) -> Any:
         If the context of `x` is none of CUDA.
     """
     _cuda(x.context)
-    made = library("pycuda.gpuarray").GPUArray
-    return made(x.shape, x.dtype, base=x, gpudata=x.gpudata + x.offset, strides=x.strides)
+    array_class = library("pycuda.gpuarray").GPUArray
+    return array_class(x.shape, x.dtype, base=x, gpudata=x.gpudata + x.offset, strides=x.strides)
 
 
 def _cuda(context: GpuContext) -> GpuContext:

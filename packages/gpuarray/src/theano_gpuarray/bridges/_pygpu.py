@@ -29,8 +29,8 @@ def from_pygpu(x: Any, context: GpuContext | None = None) -> GpuArray:
         The default one if None.
     """
     where = get_context(None) if context is None else context
-    found = _same_memory(x, where)
-    return asarray(np.asarray(x), context=where) if found is None else found
+    memory = _same_memory(x, where)
+    return asarray(np.asarray(x), context=where) if memory is None else memory
 
 
 def to_pygpu(x: GpuArray, context: Any = None) -> Any:
@@ -65,6 +65,6 @@ def _same_memory(x: Any, where: GpuContext) -> GpuArray | None:
     address = int(x.gpudata) + int(x.offset)
     if not is_memory_of(where, address):
         return None
-    # Its queue is none of those that ours waits for.
+    # Its queue is none of those that our queue waits for.
     x.sync()
     return shared_memory(x, address, np.dtype(x.dtype), tuple(x.shape), tuple(x.strides), where)

@@ -1,4 +1,4 @@
-"""What the C interface for ops computes in Python; `_device` looks these functions up by their names."""
+"""The Python part of the C interface for ops; `_device` looks these functions up by their names."""
 
 from ._arrays import (
     concatenate as concatenate,

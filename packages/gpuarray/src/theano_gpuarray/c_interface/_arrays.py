@@ -32,12 +32,12 @@ __all__ = [
     "write_array",
 ]
 
-#: What C code is told of an array: memory, number of the dtype, lengths, strides, offset and context.
+#: C code's description of an array: memory, number of the dtype, lengths, strides, offset and context.
 Described = tuple["Buffer", int, tuple[int, ...], tuple[int, ...], int, GpuContext]
 
 
 def describe_array(array: GpuArray) -> Described:
-    """Return what C code is told of an array.
+    """Return C code's description of an array.
 
     Raises
     ------
@@ -63,7 +63,7 @@ def make_array(
     strides: tuple[int, ...],
     offset: int,
 ) -> GpuArray:
-    """Return an array of what C code says of it: `origin` itself where it is still what it was."""
+    """Return an array from C code's description: `origin` itself where that still describes it."""
     if (
         origin is not None
         and origin.buffer is buffer
@@ -127,15 +127,15 @@ def reshape(array: GpuArray, shape: tuple[int, ...], order: str, nocopy: int) ->
     BufferError
         If that takes a copy, and none is allowed.
     """
-    found = array.reshape(shape, order="C" if order == "A" else order)
-    if nocopy and found.buffer is not array.buffer:
+    view = array.reshape(shape, order="C" if order == "A" else order)
+    if nocopy and view.buffer is not array.buffer:
         raise BufferError(
             format_error(
                 f"an array of shape {array.shape} with strides {array.strides} has no view of shape {shape}",
                 hint="allow a copy",
             )
         )
-    return found
+    return view
 
 
 def fill_bytes(array: GpuArray, value: int) -> None:
@@ -192,8 +192,8 @@ def take_rows(target: GpuArray, array: GpuArray, index: GpuArray, check: int) ->
         raise IndexError(
             format_error(f"a number of a row is out of bounds: there are {length}", hint="correct the vector")
         )
-    for place, number in enumerate(numbers):
-        target[place] = array[min(max(int(number), -length), length - 1)]
+    for position, number in enumerate(numbers):
+        target[position] = array[min(max(int(number), -length), length - 1)]
 
 
 def concatenate(parts: Sequence[GpuArray], axis: int, typecode: int) -> GpuArray:
@@ -209,8 +209,8 @@ def concatenate(parts: Sequence[GpuArray], axis: int, typecode: int) -> GpuArray
     begin = 0
     for part in parts:
         end = begin + part.shape[axis]
-        wanted = (*first.shape[:axis], part.shape[axis], *first.shape[axis + 1 :])
-        if part.shape != wanted:
+        lengths = (*first.shape[:axis], part.shape[axis], *first.shape[axis + 1 :])
+        if part.shape != lengths:
             raise ValueError(
                 format_error(
                     f"arrays of shapes {first.shape} and {part.shape} are joined along axis {axis}", hint="reshape"

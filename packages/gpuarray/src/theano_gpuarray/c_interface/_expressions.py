@@ -68,8 +68,8 @@ class Expression:
             params += [GpuArray, "ssize", *["ssize"] * ndim]
             declared += [f"GLOBAL_MEM char *memory{k}", f"const ga_ssize offset{k}"]
             declared += [f"const ga_ssize step{k}_{d}" for d in range(ndim)]
-            place = " + ".join([f"offset{k}", *(f"i{d} * step{k}_{d}" for d in range(ndim))])
-            element = f"*(GLOBAL_MEM {kind} *)(memory{k} + {place})"
+            offset = " + ".join([f"offset{k}", *(f"i{d} * step{k}_{d}" for d in range(ndim))])
+            element = f"*(GLOBAL_MEM {kind} *)(memory{k} + {offset})"
             before.append(f"{work} {x.name} = {f'{load_w(x.dtype)}({element})' if x.is_read else '0'};")
             if x.is_written:
                 after.append(f"{element} = {write_w(x.dtype)}({x.name});")
@@ -109,12 +109,12 @@ class Expression:
                         hint="pass arrays of one shape" if broadcast else "pass the flag GE_BROADCAST",
                     )
                 )
-        given: list[Any] = [count := int(np.prod(shape, dtype=np.int64)), *shape]
+        operands: list[Any] = [count := int(np.prod(shape, dtype=np.int64)), *shape]
         for x, operand in zip(arguments, self._operands, strict=True):
             if isinstance(x, GpuArray):
                 view = broadcast_array(x, shape)
-                given += [view, view.offset, *view.strides]
+                operands += [view, view.offset, *view.strides]
             else:
-                given.append(np.frombuffer(x, operand.dtype)[0])
+                operands.append(np.frombuffer(x, operand.dtype)[0])
         if count:
-            self._kernel(len(shape))(*given, n=count)
+            self._kernel(len(shape))(*operands, n=count)

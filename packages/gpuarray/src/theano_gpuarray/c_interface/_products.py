@@ -51,13 +51,13 @@ def multiply(trans_a: int, trans_b: int, alpha: float, a: GpuArray, b: GpuArray,
 def correlate(
     direction: int, bottom: GpuArray, weights: GpuArray, top: GpuArray, axes: int, numbers: Sequence[int]
 ) -> None:
-    """Compute a correlation (0), its gradient by the filters (1) or by the images (2) into what is the result.
+    """Compute a correlation (0), its gradient by the filters (1) or by the images (2) into the array of the result.
 
     Parameters
     ----------
     direction : {0, 1, 2}
     bottom, weights, top : GpuArray
-        Images, filters and what a correlation gives.
+        Images, filters and the result of a correlation.
     axes : int
     numbers : sequence of int
         Zeros before the axes, zeros behind them, steps, dilations, and the number of groups.
@@ -73,10 +73,10 @@ def correlate(
         numbers[-1],
     )
     result = (top, weights, bottom)[direction]
-    given: tuple[GpuArray, ...] = ((bottom, weights), (bottom, top), (weights, top))[direction]
+    operands: tuple[GpuArray, ...] = ((bottom, weights), (bottom, top), (weights, top))[direction]
     lengths = [] if direction == 0 else [np.asarray(result.shape[2:], "int64")]
-    (found,) = run_kernel(kernel, result.context, [*given, *lengths])
-    computed = as_device_value(found, result.context)
+    (outcome,) = run_kernel(kernel, result.context, [*operands, *lengths])
+    computed = as_device_value(outcome, result.context)
     if computed.shape != result.shape:
         raise ValueError(
             format_error(

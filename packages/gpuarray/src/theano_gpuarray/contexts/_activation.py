@@ -1,4 +1,4 @@
-"""What the flags `device`, `contexts` and `init_gpu_device` bring about when the library is imported."""
+"""The effects of the flags `device`, `contexts` and `init_gpu_device` when the library is imported."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["activate", "init_dev", "moves_computation", "moves_shared", "use"]
 
 
 class _Default:
-    """What is done on the default device."""
+    """The use of the default device."""
 
     computation = False
     shared = False
@@ -47,7 +47,7 @@ def init_dev(dev: str, name: Hashable = None, preallocate: float | None = None) 
     name : hashable, optional
         None is the default one.
     preallocate : float, optional
-        By default what the flag ``gpuarray.preallocate`` says.
+        By default the value of the flag ``gpuarray.preallocate``.
 
     Raises
     ------
@@ -88,7 +88,7 @@ def use(
     default_to_move_computation_to_gpu, move_shared_to_gpu : bool, optional
         Whether functions run there, and shared variables are kept there.
     preallocate : float, optional
-        By default what the flag ``gpuarray.preallocate`` says.
+        By default the value of the flag ``gpuarray.preallocate``.
 
     Raises
     ------
@@ -121,7 +121,7 @@ def _is_default(device: str) -> bool:
 
 
 def activate() -> None:
-    """Open what the flags `device`, `contexts` and `init_gpu_device` name; called once, at import.
+    """Open the devices that the flags `device`, `contexts` and `init_gpu_device` name; called once, at import.
 
     Raises
     ------
@@ -155,7 +155,7 @@ def activate() -> None:
 
 
 def _settled(device: str) -> str:
-    """Return what ``device`` means: names of a back-end that was obsolete already mean the CPU.
+    """Return the meaning of ``device``: names of a back-end that was obsolete already mean the CPU.
 
     Raises
     ------
@@ -197,9 +197,9 @@ def _map_name(name: str, device: str, force: bool) -> None:
 
 
 def _fallback(setting: str, outcome: str, error: Exception) -> str:
-    """Return what is said where a device cannot be used and the program goes on."""
-    what, _, rest = str(error).partition("\n")
-    return "\n".join(filter(None, [f"{setting} cannot be used, and {outcome}: {what}", rest]))
+    """Return the message where a device cannot be used and the program goes on."""
+    what, _, remainder = str(error).partition("\n")
+    return "\n".join(filter(None, [f"{setting} cannot be used, and {outcome}: {what}", remainder]))
 
 
 def _forced(device: str, prepared: str, error: Exception) -> str:

@@ -51,15 +51,15 @@ class ContextCode:
         Raises
         ------
         DeviceError
-            If it cannot be compiled; the text has what the compiler says.
+            If it cannot be compiled; the text has the compiler's output.
         """
         key = text, " ".join(filter(None, [*_options(self._kind), options]))
-        found = self._modules.get(key)
-        if found is None:
+        module = self._modules.get(key)
+        if module is None:
             with self._locks.setdefault(key, threading.Lock()):
-                found = self._modules.get(key) or self._loaded(*key)
-                self._modules[key] = found
-        return found
+                module = self._modules.get(key) or self._loaded(*key)
+                self._modules[key] = module
+        return module
 
     def _loaded(self, text: str, options: str) -> Module:
         if self._kind == "null":

@@ -44,7 +44,7 @@ class GpuContext:
     description : str
         The device, for people.
     properties : DeviceProperties
-        What code generation has to know of the device.
+        Properties of the device for code generation.
     lanes : int
         How many steps of a call may run side by side, where they do not need each other.
 
@@ -61,22 +61,22 @@ class GpuContext:
         self.devname = devname
         self.kind: str = native.driver.name
         self.name: Any = None
-        found = native.driver.properties(native.index)
-        self.description = _description(found)
+        properties = native.driver.properties(native.index)
+        self.description = _description(properties)
         self.properties = DeviceProperties(
             driver=self.kind,
-            name=str(found["name"]),
-            max_local=int(found["max_local"]),
-            local_memory=int(found["local_memory"]),
-            units=int(found["units"]),
-            warp=int(found["warp"]),
-            doubles=bool(found["doubles"]),
-            halves=bool(found["halves"]),
-            long_atomics=bool(found["long_atomics"]),
-            cpu=bool(found["cpu"]),
+            name=str(properties["name"]),
+            max_local=int(properties["max_local"]),
+            local_memory=int(properties["local_memory"]),
+            units=int(properties["units"]),
+            warp=int(properties["warp"]),
+            doubles=bool(properties["doubles"]),
+            halves=bool(properties["halves"]),
+            long_atomics=bool(properties["long_atomics"]),
+            cpu=bool(properties["cpu"]),
         )
         self.lanes = 1
-        self.total_memory = int(found["memory"])
+        self.total_memory = int(properties["memory"])
         self._code = ContextCode(native)
         self._kernels: dict[KernelText, Kernel] = {}
 
@@ -134,7 +134,7 @@ class GpuContext:
         Raises
         ------
         DeviceError
-            If it cannot be compiled; the text has what the compiler says.
+            If it cannot be compiled; the text has the compiler's output.
         """
         return self._code.module(text, options)
 
@@ -146,16 +146,16 @@ class GpuContext:
         text : KernelText
             Without the prelude, which is put before it.
         """
-        found = self._kernels.get(text)
-        if found is None:
+        kernel = self._kernels.get(text)
+        if kernel is None:
             module = self.load(f"{prelude(self.kind)}\n{text.text}\n", compile_options(self.kind))
-            found = self._kernels.setdefault(text, module.kernel(text.name, text.parameters))
-        return found
+            kernel = self._kernels.setdefault(text, module.kernel(text.name, text.parameters))
+        return kernel
 
     def prepare(self, texts: Iterable[KernelText]) -> None:
         """Compile texts that are going to be asked for, on CUDA several of them at a time.
 
-        What is wrong with a text is told where it is asked for.
+        An error in a text is raised where the kernel is asked for.
 
         Parameters
         ----------
@@ -185,5 +185,5 @@ class GpuContext:
 
 def _description(properties: dict[str, Any]) -> str:
     """Return the name of a device, with its place on the bus where that is known."""
-    place = properties.get("place")
-    return f"{properties['name']} ({place})" if place else str(properties["name"])
+    bus_id = properties.get("place")
+    return f"{properties['name']} ({bus_id})" if bus_id else str(properties["name"])

@@ -1,4 +1,4 @@
-"""Whether cuDNN can be used: what was found, whether its header fits, and what the flag ``dnn.enabled`` says."""
+"""Whether cuDNN can be used: the library, whether its header fits, and the flag ``dnn.enabled``."""
 
 from __future__ import annotations
 
@@ -98,17 +98,17 @@ def require_cudnn(context: GpuContext) -> None:
     raise LibraryNotFound(
         format_error(
             f"dnn.enabled={config.dnn.enabled}, and cuDNN cannot be used: {problem}",
-            hint="theano-doctor lists what was found; dnn.enabled=auto does without",
+            hint="theano-doctor lists libraries and devices; dnn.enabled=auto does without",
         )
     )
 
 
 def _why_missing() -> str:
     try:
-        found = find_library("cudnn")
+        library = find_library("cudnn")
     except LibraryNotFound as error:
         return str(error)
-    return f"{found.path} was not there when the driver of CUDA was opened"
+    return f"{library.path} was not there when the driver of CUDA was opened"
 
 
 def _check_header(version: int) -> None:
@@ -144,8 +144,8 @@ def _header_version(folders: tuple[str, ...]) -> tuple[int, str] | None:
             path = os.path.join(folder, name)
             if os.path.isfile(path):
                 with open(path, encoding="utf-8", errors="replace") as file:
-                    found = dict(_NUMBER.findall(file.read()))
-                if len(found) == 3:
-                    major, minor, patch = (int(found[key]) for key in ("MAJOR", "MINOR", "PATCHLEVEL"))
+                    numbers = dict(_NUMBER.findall(file.read()))
+                if len(numbers) == 3:
+                    major, minor, patch = (int(numbers[key]) for key in ("MAJOR", "MINOR", "PATCHLEVEL"))
                     return major * (10000 if major >= 9 else 1000) + minor * 100 + patch, path
     return None

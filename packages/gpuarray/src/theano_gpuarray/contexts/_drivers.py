@@ -32,7 +32,7 @@ _opened = _Opened()
 
 
 def driver_libraries(name: str) -> dict[str, str]:
-    """Return the libraries that a driver needs, and those that it can use, by key.
+    """Return the libraries that a driver needs, and its optional ones, by key.
 
     Raises
     ------
@@ -43,18 +43,18 @@ def driver_libraries(name: str) -> dict[str, str]:
         return {}
     if name == "opencl":
         return {"opencl": find_library("opencl").path}
-    found = {"cuda": find_library("cuda").path}
-    version, _ = cuda_of_driver(found["cuda"])
-    found["nvrtc"] = find_library("nvrtc", at_most=version).path
-    # What they compute is computed by kernels where they are not there.
+    paths = {"cuda": find_library("cuda").path}
+    version, _ = cuda_of_driver(paths["cuda"])
+    paths["nvrtc"] = find_library("nvrtc", at_most=version).path
+    # Kernels compute their results where they are not there.
     for key in ("cublas", "cublaslt", "cufft", "cusolver"):
         with contextlib.suppress(LibraryNotFound):
-            found[key] = find_library(key, at_most=version).path
+            paths[key] = find_library(key, at_most=version).path
     # So are convolutions.
     if config.dnn.enabled != "False":
         with contextlib.suppress(LibraryNotFound):
-            found["cudnn"] = find_library("cudnn").path
-    return found
+            paths["cudnn"] = find_library("cudnn").path
+    return paths
 
 
 def opened_libraries(name: str) -> dict[str, str]:
@@ -86,8 +86,8 @@ def open_driver(name: str) -> Driver:
                 )
             )
         try:
-            known = name in _opened.names or not _runtime.is_built
-            libraries = {} if known else driver_libraries(name)
+            is_open = name in _opened.names or not _runtime.is_built
+            libraries = {} if is_open else driver_libraries(name)
             driver = _runtime.open_driver(name, libraries)
         except DeviceError as error:
             raise DeviceUnavailable(_failure(name, error)) from error
@@ -100,10 +100,10 @@ def open_driver(name: str) -> Driver:
 
 def _failure(name: str, error: Exception) -> str:
     hint = {
-        "cuda": "nvidia-smi tells whether the driver works and is new enough; theano-doctor lists what was found",
-        "opencl": "clinfo lists the devices that work; theano-doctor lists what was found",
+        "cuda": "nvidia-smi tells whether the driver works and is new enough; theano-doctor lists drivers and devices",
+        "opencl": "clinfo lists the devices that work; theano-doctor lists drivers and devices",
     }.get(name)
-    told = "Hint: " in str(error)
+    has_hint = "Hint: " in str(error)
     return format_error(
-        f"the driver {name} cannot be opened", context=str(error).splitlines(), hint=None if told else hint
+        f"the driver {name} cannot be opened", context=str(error).splitlines(), hint=None if has_hint else hint
     )

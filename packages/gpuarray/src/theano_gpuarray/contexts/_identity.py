@@ -1,4 +1,4 @@
-"""What of the open devices decides how functions are rewritten and lowered, as a text."""
+"""The facts about open devices that decide how functions are rewritten and lowered, as a text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _known: WeakKeyDictionary[GpuContext, str] = WeakKeyDictionary()
 def identity_of_contexts() -> str | None:
     """Return a text that is equal in processes whose functions are built alike, as far as devices matter.
 
-    It tells the names of the contexts and the device of each, and what is done on the default device.
+    It gives the names of the contexts and the device of each, and the use of the default device.
 
     Returns
     -------
@@ -43,18 +43,18 @@ def identity_of_contexts() -> str | None:
 
 def identity_of_device(context: GpuContext) -> str:
     """Return a text of the model of a device, of its driver and compiler, and of the libraries that it can use."""
-    found = _known.get(context)
-    if found is None:
+    identity = _known.get(context)
+    if identity is None:
         driver = context.native.driver
-        told = device_identity(context.kind, driver.properties(context.native.index))
+        text = device_identity(context.kind, driver.properties(context.native.index))
         libraries = [f"{key} {_mark(path)}" for key, path in sorted(opened_libraries(context.kind).items())]
-        parts = (*told, repr(context.properties), str(context.total_memory), *libraries)
-        found = _known[context] = "; ".join(parts)
-    return found
+        parts = (*text, repr(context.properties), str(context.total_memory), *libraries)
+        identity = _known[context] = "; ".join(parts)
+    return identity
 
 
 def _mark(path: str) -> str:
-    """Return what changes when a library is replaced."""
+    """Return a text that changes when a library is replaced."""
     try:
         info = os.stat(path)
     except OSError:

@@ -1,7 +1,7 @@
 """Compiled kernels of devices on disk, found by their text, their options and the device that they are for.
 
 A file is taken only if it carries a digest of its key and its contents that needs this user's secret, in a directory
-where nobody else can write: what was planted there is never loaded, and what is damaged is compiled again.
+where nobody else can write: planted code is never loaded, and damaged code is compiled again.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from .._version import __version__
 
 __all__ = ["device_identity", "find_binary", "find_kept", "store_binary", "store_kept"]
 
-#: What of a device decides whether code that was compiled for it can be loaded.
+#: The properties of a device that decide whether code compiled for it can be loaded.
 _IDENTITY = ("name", "vendor", "version", "arch", "platform")
 
 
 def device_identity(driver: str, properties: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return what tells devices apart that cannot load each other's code: model, architecture and driver version."""
+    """Return a key that differs between devices that cannot load each other's code: model, architecture and driver."""
     return driver, *(f"{name}={properties.get(name, '')}" for name in _IDENTITY)
 
 
@@ -48,7 +48,7 @@ def _opened() -> KernelCache:
 
 
 def find_kept(key: str) -> bytes | None:
-    """Return what was kept under a key; None where nothing is there that this user has written."""
+    """Return the entry of a key; None where nothing is there that this user has written."""
     return _opened().find_function(digest("device recording", __version__, key))
 
 
@@ -59,20 +59,20 @@ def store_kept(key: str, data: bytes) -> None:
 
 
 def find_binary(text: str, options: str, identity: tuple[str, ...]) -> bytes | None:
-    """Return what was compiled of a text; None where nothing is there that this user has written.
+    """Return the compiled code of a text; None where nothing is there that this user has written.
 
     Parameters
     ----------
     text, options : str
-        What `Context.compile` was given.
+        The arguments of `Context.compile`.
     identity : tuple of str
-        What `device_identity` returned.
+        The result of `device_identity`.
     """
     return _opened().find_function(_key(text, options, identity))
 
 
 def store_binary(text: str, options: str, identity: tuple[str, ...], binary: bytes) -> bool:
-    """Keep what was compiled of a text.
+    """Store the compiled code of a text.
 
     Returns
     -------

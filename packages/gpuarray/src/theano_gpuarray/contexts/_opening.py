@@ -74,7 +74,7 @@ def device_names(driver: Driver) -> list[str]:
     if driver.name != "opencl":
         return [f"{driver.name}{index}" for index in range(driver.count())]
     every = [driver.properties(index) for index in range(driver.count())]
-    return [f"opencl{found['platform']}:{found['number']}" for found in every]
+    return [f"opencl{context['platform']}:{context['number']}" for context in every]
 
 
 def open_context(devname: str, preallocate: float | None = None) -> GpuContext:
@@ -86,7 +86,7 @@ def open_context(devname: str, preallocate: float | None = None) -> GpuContext:
         As "cuda0", "opencl0:1"; "cuda" and "opencl" take the first one that can be opened, "null" a device that does
         nothing but count.
     preallocate : float, optional
-        By default what the flag ``gpuarray.preallocate`` says.
+        By default the value of the flag ``gpuarray.preallocate``.
 
     Returns
     -------
@@ -104,17 +104,17 @@ def open_context(devname: str, preallocate: float | None = None) -> GpuContext:
     >>> open_context("null0").properties.driver
     'null'
     """
-    wanted = parse_device(devname)
-    driver = open_driver(wanted.driver)
+    device = parse_device(devname)
+    driver = open_driver(device.driver)
     names = device_names(driver)
-    chosen = _chosen(driver, wanted, names)
+    chosen = _chosen(driver, device, names)
     if not chosen:
         there = [f"{name}: {driver.properties(index)['name']}" for index, name in enumerate(names)]
         raise DeviceUnavailable(
             format_error(
                 f"there is no device {devname}",
-                context=there or [f"the driver {wanted.driver} has no devices"],
-                hint="name one of these" if there else "theano-doctor tells what was found",
+                context=there or [f"the driver {device.driver} has no devices"],
+                hint="name one of these" if there else "theano-doctor lists drivers and devices",
             )
         )
     amount = float(config.gpuarray.preallocate) if preallocate is None else preallocate
@@ -128,7 +128,7 @@ def open_context(devname: str, preallocate: float | None = None) -> GpuContext:
         if context.kind == "cuda" and not config.gpuarray.single_stream:
             context.lanes = _LANES
         return context
-    program = "nvidia-smi" if wanted.driver == "cuda" else "clinfo"
+    program = "nvidia-smi" if device.driver == "cuda" else "clinfo"
     hint = f"{program} tells whether the device works"
     raise DeviceUnavailable(format_error(f"{devname} cannot be opened", context=problems, hint=hint))
 

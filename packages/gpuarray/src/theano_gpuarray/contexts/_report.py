@@ -1,4 +1,4 @@
-"""What devices and libraries of devices there are: for people who look for what is missing."""
+"""Devices and their libraries on this machine, with a cure for each gap."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class DeviceFinding:
     Parameters
     ----------
     name, value : str
-        What it is, and what was found.
+        The library or device, and its state.
     how : str
         Where it was found.
     advice : str
-        How to get what is missing; empty where nothing is.
+        A cure; empty where nothing is missing.
     """
 
     name: str
@@ -48,16 +48,16 @@ def device_report() -> list[DeviceFinding]:
     if not is_built:
         advice = "install a C compiler (gcc or clang) and Python's headers, then theano-gpuarray again"
         return [DeviceFinding("runtime of devices", "not built: no device can be used", "", advice)]
-    found = [DeviceFinding("runtime of devices", "there", "built with theano-gpuarray")]
+    findings = [DeviceFinding("runtime of devices", "there", "built with theano-gpuarray")]
     for name in list_contexts():
         context = get_context(name)
-        found.append(DeviceFinding(f"context {name}", f"{context.devname}: {context.description}", "in use"))
-    found += _driver("opencl", "OpenCL")
+        findings.append(DeviceFinding(f"context {name}", f"{context.devname}: {context.description}", "in use"))
+    findings += _driver("opencl", "OpenCL")
     cuda = list(_driver("cuda", "CUDA"))
-    found += cuda
+    findings += cuda
     if not cuda[0].advice:
-        found += _libraries()
-    return found
+        findings += _libraries()
+    return findings
 
 
 def _driver(name: str, title: str) -> Iterator[DeviceFinding]:
@@ -73,15 +73,17 @@ def _driver(name: str, title: str) -> Iterator[DeviceFinding]:
         driver = open_driver(name)
         names = device_names(driver)
     except (DeviceUnavailable, DeviceError) as error:
-        what, *rest = str(error).splitlines()
-        yield DeviceFinding(f"{title} devices", f"none: {what}", "", " ".join(line.strip() for line in rest))
+        what, *details = str(error).splitlines()
+        yield DeviceFinding(f"{title} devices", f"none: {what}", "", " ".join(line.strip() for line in details))
         return
     if not names:
         yield DeviceFinding(f"{title} devices", "none", "", "install the driver of the device, or of a CPU (PoCL)")
     for index, device in enumerate(names):
-        found = driver.properties(index)
-        place = f" ({found['place']})" if found["place"] else ""
-        yield DeviceFinding(device, f"{found['name']}{place}, {found['memory'] / 2**30:.1f} GiB", str(found["version"]))
+        properties = driver.properties(index)
+        bus_id = f" ({properties['place']})" if properties["place"] else ""
+        yield DeviceFinding(
+            device, f"{properties['name']}{bus_id}, {properties['memory'] / 2**30:.1f} GiB", str(properties["version"])
+        )
 
 
 def _libraries() -> Iterator[DeviceFinding]:

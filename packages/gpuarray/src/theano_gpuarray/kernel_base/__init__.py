@@ -1,4 +1,4 @@
-"""Kernels that ops bring along: what describes them, launches them, and helps to write their text."""
+"""Kernels that ops bring along: descriptions, launches, and helpers for their text."""
 
 from ._description import Kernel as Kernel
 from ._float16 import load_w as load_w, work_dtype as work_dtype, write_w as write_w

@@ -1,4 +1,4 @@
-"""C code around the kernels of an op: objects, functions that launch them, and what makes and frees them."""
+"""C code around the kernels of an op: objects, their construction and release, and functions that launch them."""
 
 from __future__ import annotations
 
@@ -43,31 +43,31 @@ def _parameters(kernel: Kernel) -> list[tuple[str, str]]:
     """
     if kernel.flags.get("ctypes"):
         return [_of_constant(kernel, str(constant)) for constant in kernel.params]
-    found = []
+    parameters = []
     for word in kernel.parameters:
         if word in _WORDS:
-            found.append(_WORDS[word])
+            parameters.append(_WORDS[word])
             continue
         ctype = dtype_to_ctype(word)
         if ctype not in _HOST:
             raise TypeError(
                 format_error(f"kernel {kernel.name!r}: a {word} cannot be passed by value", hint="pass an array of one")
             )
-        found.append((str(dtype_to_typecode(word)), _HOST[ctype]))
-    return found
+        parameters.append((str(dtype_to_typecode(word)), _HOST[ctype]))
+    return parameters
 
 
 def _of_constant(kernel: Kernel, constant: str) -> tuple[str, str]:
     """Return a parameter that is given as a constant of C."""
-    known = dict(_WORDS.values())
-    known |= {"GA_" + name.removeprefix("ga_").upper(): ctype for name, ctype in _HOST.items()}
-    if constant not in known:
+    words = dict(_WORDS.values())
+    words |= {"GA_" + name.removeprefix("ga_").upper(): ctype for name, ctype in _HOST.items()}
+    if constant not in words:
         raise TypeError(
             format_error(
-                f"kernel {kernel.name!r}: {constant!r} is no type of a parameter", hint=f"use {', '.join(known)}"
+                f"kernel {kernel.name!r}: {constant!r} is no type of a parameter", hint=f"use {', '.join(words)}"
             )
         )
-    return constant, known[constant]
+    return constant, words[constant]
 
 
 def _literal(text: str) -> str:
@@ -91,7 +91,7 @@ def kernel_members(kernel: Kernel) -> str:
     """Return members of the structure of a node: the text, the kernel, and the two functions that launch it."""
     types = [ctype for _, ctype in _parameters(kernel)]
     declared = "".join(f", {ctype} arg{i}" for i, ctype in enumerate(types))
-    given = "".join(f", arg{i}" for i in range(len(types)))
+    arguments = "".join(f", arg{i}" for i in range(len(types)))
     values = ", ".join(f"(void *){'' if ctype == 'gpudata *' else '&'}arg{i}" for i, ctype in enumerate(types))
     return f"""
     const char *{kernel.codevar} =
@@ -107,7 +107,7 @@ def kernel_members(kernel: Kernel) -> str:
             if (n[d] == 0)
                 return GA_NO_ERROR;
         int err = GpuKernel_sched(&{kernel.objvar}, nd, n, gs, ls);
-        return err != GA_NO_ERROR ? err : {kernel.fname}(nd, gs, ls, shared{given});
+        return err != GA_NO_ERROR ? err : {kernel.fname}(nd, gs, ls, shared{arguments});
     }}
 """
 
@@ -121,9 +121,9 @@ def kernel_init(kernel: Kernel, context: str, fail: str, before: Sequence[Kernel
     context : str
         The ``PyGpuContextObject *`` in C.
     fail : str
-        What leaves the code.
+        The statement that leaves the code.
     before : sequence of Kernel
-        Those that have been compiled, and are freed where this one fails.
+        Kernels that have been compiled, and are freed where this one fails.
     """
     constants = [constant for constant, _ in _parameters(kernel)]
     return f"""{{

@@ -1,4 +1,4 @@
-"""What an op says of a kernel of its own: text, parameters and names."""
+"""An op's description of a kernel of its own: text, parameters and names."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class Kernel:
         The text, in which the words of ``cluda.h`` may be used: ``KERNEL``, ``GLOBAL_MEM``, ``LID_0``, ``ga_float``,
         ``ga_size``, ...
     params : sequence
-        What each parameter is: `GpuArray` for memory, `SIZE` and `SSIZE` for lengths, dtypes for numbers. With the flag
-        ``ctypes`` these are texts of C.
+        The kind of each parameter: `GpuArray` for memory, `SIZE` and `SSIZE` for lengths, dtypes for numbers. With the
+        flag ``ctypes`` these are texts of C.
     name : str
         The name of the function in the text.
     flags : dict
@@ -102,16 +102,16 @@ class Kernel:
         >>> Kernel.get_flags("float64", "int8")["have_small"]
         True
         """
-        found = dict.fromkeys(_FLAGS, False)
+        flags = dict.fromkeys(_FLAGS, False)
         for kind in types:
             if kind in (SIZE, SSIZE) or kind is GpuArray:
                 continue
             dtype = np.dtype(kind)
-            found["have_double"] |= dtype.name in ("float64", "complex128")
-            found["have_small"] |= dtype.itemsize < _SMALL
-            found["have_complex"] |= dtype.kind == "c"
-            found["have_half"] |= dtype.name == "float16"
-        return found
+            flags["have_double"] |= dtype.name in ("float64", "complex128")
+            flags["have_small"] |= dtype.itemsize < _SMALL
+            flags["have_complex"] |= dtype.kind == "c"
+            flags["have_half"] |= dtype.name == "float16"
+        return flags
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -127,9 +127,9 @@ class Kernel:
 
     def c_flags(self) -> str:
         """Return the flags as C code has them."""
-        own = self.flags.get("cflags")
-        if own:
-            return str(own)
+        flags = self.flags.get("cflags")
+        if flags:
+            return str(flags)
         return "|".join(_C_FLAGS[flag] for flag in _FLAGS if self.flags.get(flag)) or "0"
 
     def c_type(self, position: int) -> str:
@@ -138,7 +138,7 @@ class Kernel:
         return {"*": "void *", "size": "ga_size", "ssize": "ga_ssize"}.get(name) or dtype_to_ctype(name)
 
     def key(self) -> tuple[Any, ...]:
-        """Return what makes two kernels the same."""
+        """Return the key that is equal for equal kernels."""
         return self.code, self.name, tuple(map(str, self.params)), tuple(sorted(self.flags.items()))
 
 

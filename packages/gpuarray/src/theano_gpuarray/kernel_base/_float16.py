@@ -22,7 +22,7 @@ def work_dtype(dtype: DTypeLike) -> str:
 
 
 def load_w(dtype: DTypeLike) -> str:
-    """Return the name of the function that stands around what a kernel reads; empty where none is needed.
+    """Return the name of the function around each read of a kernel; empty where none is needed.
 
     Examples
     --------
@@ -34,7 +34,7 @@ def load_w(dtype: DTypeLike) -> str:
 
 
 def write_w(dtype: DTypeLike) -> str:
-    """Return the name of the function that stands around what a kernel writes; empty where none is needed.
+    """Return the name of the function around each write of a kernel; empty where none is needed.
 
     Examples
     --------

@@ -17,7 +17,7 @@ from ._description import Kernel
 
 __all__ = ["GpuKernel", "text_of_program"]
 
-#: Letters of the runtime for parameters: what is not here cannot be passed by value.
+#: Letters of the runtime for parameters: other types cannot be passed by value.
 _LETTERS = {
     "*": "P",
     "size": "q",
@@ -50,7 +50,7 @@ class GpuKernel:
     name : str
         The name of the function.
     types : sequence
-        What each parameter is, as for :class:`Kernel`.
+        The kind of each parameter, as for :class:`Kernel`.
     context : GpuContext
 
     Raises
@@ -58,7 +58,7 @@ class GpuKernel:
     TypeError
         For a parameter that cannot be passed by value.
     DeviceError
-        If the text cannot be compiled; what the compiler says is in the message.
+        If the text cannot be compiled; the message has the compiler's output.
 
     Examples
     --------
@@ -115,7 +115,7 @@ class GpuKernel:
         gs, ls : int or sequence of int, optional
             In place of `n`: numbers of work-groups, and of work-items in each, along each dimension.
         shared : int
-            Bytes of local memory beyond what the text declares.
+            Bytes of local memory beyond the declarations of the text.
 
         Raises
         ------
@@ -132,10 +132,10 @@ class GpuKernel:
                 )
             )
         groups, local = self._sizes(n, gs, ls)
-        given = [
+        operands = [
             self._argument(i, word, x) for i, (word, x) in enumerate(zip(self._parameters, arguments, strict=True))
         ]
-        self.context.launch(self._kernel, groups, local, given, shared)
+        self.context.launch(self._kernel, groups, local, operands, shared)
 
     def _sizes(self, n: Any, gs: Any, ls: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
         if n is not None:

@@ -1,4 +1,4 @@
-"""What ops with kernels of their own derive from."""
+"""Bases of ops with kernels of their own."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class GpuKernelBase:
     """The base of ops that bring kernels of their own.
 
     An op defines :meth:`gpu_kernels`. Its `c_code` launches kernel ``k`` with ``k_call`` and ``k_scall``; its `perform`
-    launches what :meth:`launchable` gives. The context is its parameter (``sub["params"]`` in C code), unless
+    launches the result of :meth:`launchable`. The context is its parameter (``sub["params"]`` in C code), unless
     `params_type` is a ParamsType, where one field is the context.
     """
 
@@ -79,17 +79,17 @@ class GpuKernelBase:
             k = self.launchable(node)["k"]
             k(x, x.shape[0], n=x.shape[0])
         """
-        found = _compiled.get(node)
-        if found is None:
+        kernels = _compiled.get(node)
+        if kernels is None:
             context = self.context_of_node(node)
-            found = _compiled[node] = {
+            kernels = _compiled[node] = {
                 kernel.name: GpuKernel(kernel.code, kernel.name, kernel.params, context)
                 for kernel in self.gpu_kernels(node, "node")
             }
-        return found
+        return kernels
 
     def kernel_version(self, node: Apply) -> tuple[Any, ...]:
-        """Return the version of what goes around the kernels of a node, which belongs to that of its C code."""
+        """Return the version of the code around the kernels of a node, which belongs to that of its C code."""
         return (_VERSION, self.context_of_node(node).kind)
 
     # ---- the C contract of ops
@@ -120,8 +120,8 @@ class GpuKernelBase:
 
     def c_code_cache_version_apply(self, node: Apply) -> tuple[Any, ...]:
         """Return the version of the C code of a node; empty where the op gives none."""
-        own = version_of(self)
-        return (*own, *self.kernel_version(node)) if own else ()
+        version = version_of(self)
+        return (*version, *self.kernel_version(node)) if version else ()
 
 
 def _has_c_code(op: Any) -> bool:
@@ -130,7 +130,7 @@ def _has_c_code(op: Any) -> bool:
     return method is not None and not hasattr(method, "is_default")
 
 
-#: Version of what goes around kernels of ops in C code.
+#: Version of the code around kernels of ops in C code.
 _VERSION = 1
 #: Node -> its kernels, compiled.
 _compiled: WeakKeyDictionary[Apply, dict[str, GpuKernel]] = WeakKeyDictionary()
@@ -168,18 +168,18 @@ class CGpuKernelBase(COp, GpuKernelBase):
 
     def c_support_code_struct(self, node: Apply, name: str) -> str:
         """Return the kernels of a node, the functions that launch them, and the section."""
-        own = super().c_support_code_struct(node, name) if "support_code_struct" in self.code_sections else ""
-        return GpuKernelBase.c_support_code_struct(self, node, name) + own
+        inherited = super().c_support_code_struct(node, name) if "support_code_struct" in self.code_sections else ""
+        return GpuKernelBase.c_support_code_struct(self, node, name) + inherited
 
     def c_init_code_struct(self, node: Apply, name: str, sub: Mapping[str, str]) -> str:
         """Return code that compiles the kernels, and the section."""
-        own = super().c_init_code_struct(node, name, sub) if "init_code_struct" in self.code_sections else ""
-        return GpuKernelBase.c_init_code_struct(self, node, name, sub) + own
+        inherited = super().c_init_code_struct(node, name, sub) if "init_code_struct" in self.code_sections else ""
+        return GpuKernelBase.c_init_code_struct(self, node, name, sub) + inherited
 
     def c_cleanup_code_struct(self, node: Apply, name: str) -> str:
         """Return the section, and code that frees the kernels."""
-        own = super().c_cleanup_code_struct(node, name) if "cleanup_code_struct" in self.code_sections else ""
-        return own + GpuKernelBase.c_cleanup_code_struct(self, node, name)
+        inherited = super().c_cleanup_code_struct(node, name) if "cleanup_code_struct" in self.code_sections else ""
+        return inherited + GpuKernelBase.c_cleanup_code_struct(self, node, name)
 
     def c_code_cache_version(self) -> tuple[Any, ...]:
         """Return a version made of the contents of the files."""
@@ -203,13 +203,13 @@ def _parsed(text: str, owner: str) -> list[tuple[str, tuple[str, ...], str, str]
                 hint="begin it with a line `#kernel name : params : flags`",
             )
         )
-    found = []
+    kernels = []
     for name, params, flags, code in zip(pieces[1::4], pieces[2::4], pieces[3::4], pieces[4::4], strict=True):
         words = tuple(word.strip() for word in params.split(",") if word.strip())
         for word in words:
             parameter_of(word)
-        found.append((name, words, flags.strip(), code))
-    return found
+        kernels.append((name, words, flags.strip(), code))
+    return kernels
 
 
 def _with_dtypes(code: str, node: Apply) -> str:
@@ -218,7 +218,7 @@ def _with_dtypes(code: str, node: Apply) -> str:
     def named(match: re.Match[str]) -> str:
         side = node.inputs if match[1] == "INPUT" else node.outputs
         kind: Any = side[int(match[2])].type
-        found: str = kind.c_element_type() if isinstance(kind, GpuArrayType) else kind.dtype_specs()[1]
-        return found
+        type_name: str = kind.c_element_type() if isinstance(kind, GpuArrayType) else kind.dtype_specs()[1]
+        return type_name
 
     return _DTYPE_WORD.sub(named, code)

@@ -52,9 +52,9 @@ def gemm(
     >>> gemm(1.0, a, a, trans_b=True).shape
     (2, 2)
     """
-    given = [A, B] if C is None else [A, B, C]
-    if any(not isinstance(x, GpuArray) or x.ndim != 2 or x.dtype != A.dtype for x in given):
-        kinds = [f"{x.dtype} of shape {x.shape}" if isinstance(x, GpuArray) else type(x).__name__ for x in given]
+    operands = [A, B] if C is None else [A, B, C]
+    if any(not isinstance(x, GpuArray) or x.ndim != 2 or x.dtype != A.dtype for x in operands):
+        kinds = [f"{x.dtype} of shape {x.shape}" if isinstance(x, GpuArray) else type(x).__name__ for x in operands]
         raise TypeError(
             format_error("gemm takes matrices of one dtype on a device", context=kinds, hint="convert them with astype")
         )
@@ -63,8 +63,8 @@ def gemm(
     if C is None:
         C, beta = zeros((left.shape[0], right.shape[1]), dtype, context=A.context), 0.0
     factors = [np.asarray(v, dtype) for v in (alpha, beta)]
-    (found,) = run_kernel(MatrixProductKernel("gemm", dtype), A.context, [C, factors[0], left, right, factors[1]])
-    result = as_device_value(found, A.context)
+    (outcome,) = run_kernel(MatrixProductKernel("gemm", dtype), A.context, [C, factors[0], left, right, factors[1]])
+    result = as_device_value(outcome, A.context)
     if not overwrite_c:
         return result
     C[...] = result

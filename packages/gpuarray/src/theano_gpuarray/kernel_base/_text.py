@@ -29,7 +29,7 @@ WARP_SIZE = 32
 
 
 def code_version(version: tuple[Any, ...]) -> Callable[[FunctionT], FunctionT]:
-    """Return a decorator that gives a function that makes text a version, for those that cache what it makes.
+    """Decorator: attach a cache version to a source-generating function.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def code_version(version: tuple[Any, ...]) -> Callable[[FunctionT], FunctionT]:
     """
 
     def decorate(function: FunctionT) -> FunctionT:
-        function.code_version = version  # type: ignore[attr-defined]  # this is what callers ask for
+        function.code_version = version  # type: ignore[attr-defined]  # callers read this attribute
         return function
 
     return decorate
@@ -164,7 +164,7 @@ def inline_reduce_fixed_shared(
     buf : str
         The buffer in local memory.
     x, stride_x, load_x : str
-        The row, its stride in elements, and the function around what is read.
+        The row, its stride in elements, and the function around each read.
     pos, count : str
         Number of the work-item, and of all of them.
     manner_fn : callable
@@ -337,7 +337,7 @@ def inline_softmax_fixed_shared(
     buf : str
         The buffer in local memory.
     x, stride_x, load_x : str
-        The row, its stride in elements, and the function around what is read.
+        The row, its stride in elements, and the function around each read.
     sm, sm_stride, write_sm : str
         The same of the result, which is written.
     threadPos, threadCount : str

@@ -33,13 +33,13 @@ class RegionRunner:
     nodes : sequence of Apply
     inputs, outputs : sequence of Variable
     outline : Outline, optional
-        What another process has found out of the steps; then they are made of the nodes only where they are wanted.
+        Another process's analysis of the steps; then the steps are made of the nodes only where they are needed.
 
     Attributes
     ----------
     region : Region
     given : list of int
-        Which of the inputs the region gets: those that are no constants.
+        The inputs of the region: those that are no constants.
     """
 
     def __init__(
@@ -59,9 +59,9 @@ class RegionRunner:
         self._moves = len(self.given) < len(inputs)
         #: The results that have to be on the device.
         self._there = [i for i, v in enumerate(outputs) if isinstance(v.type, GpuArrayType)]
-        given, wanted = [numbers[inputs[i]] for i in self.given], [numbers[v] for v in outputs]
+        sources, targets = [numbers[inputs[i]] for i in self.given], [numbers[v] for v in outputs]
         steps, together = partial(_steps, self._nodes, numbers), partial(_fused, numbers)
-        self.region = Region(self._context, steps, given, wanted, constants, together, outline)
+        self.region = Region(self._context, steps, sources, targets, constants, together, outline)
 
     def __call__(self, values: Sequence[Any]) -> list[Any]:
         """Return the values of the outputs.
@@ -126,7 +126,7 @@ def _context(node: Apply) -> Any:
 def _claims(node: Apply) -> Hashable | None:
     """Return the context of a node that can be a step of a region.
 
-    What is moved to the host for a length or a position that a step needs is moved by itself, before; and a kernel
+    A value that moves to the host for a length or a position of a step is moved by itself, before; and a kernel
     whose launches depend on values runs by itself.
     """
     if isinstance(node.op, DeviceOp) and form_of(kernel := device_kernel(node)).needs_values(kernel):
@@ -145,7 +145,7 @@ def _build(nodes: Sequence[Apply], inputs: Sequence[Variable], outputs: Sequence
 
 
 def _keep(runner: RegionRunner, name: str) -> Outline:
-    """Return what is known of the steps of a region, whose recordings are kept on disk from now on."""
+    """Return the facts about the steps of a region, whose recordings are kept on disk from now on."""
     runner.region.keep_on(DiskShelf(name))
     return runner.region.outline
 

@@ -1,4 +1,4 @@
-"""Recordings of regions on disk: a later process replays what an earlier one has recorded.
+"""Recordings of regions on disk: a later process replays the recordings of an earlier one.
 
 A region has a name on disk where its function has one. That stands for the rewritten graph, the library, the flags and
 the devices; the key of a recording adds shapes and the flags that are asked for when steps are recorded.
@@ -42,15 +42,15 @@ class DiskShelf:
         return "\n".join([self._name, repr(key), *flags])
 
     def find(self, key: Hashable) -> StoredRecording | None:
-        """Return what has been kept under a key; None where there is nothing."""
+        """Return the entry of a key; None where there is nothing."""
         data = find_kept(self._text(key))
         if data is None:
             return None
         try:
-            found: StoredRecording = pickle.loads(data)
-        except Exception:  # noqa: BLE001  # what it refers to is not there any more: the steps are recorded
+            recording: StoredRecording = pickle.loads(data)
+        except Exception:  # noqa: BLE001  # an object it refers to is gone: the steps are recorded
             return None
-        return found
+        return recording
 
     def put(self, key: Hashable, recording: StoredRecording) -> None:
         """Keep a recording, if it can be pickled and there is room; otherwise others make it for themselves."""
@@ -58,7 +58,7 @@ class DiskShelf:
             return
         try:
             data = pickle.dumps(recording, pickle.HIGHEST_PROTOCOL)
-        except Exception:  # noqa: BLE001  # whatever objects of a program's own device forms raise
+        except Exception:  # noqa: BLE001  # objects of a program's own device forms raise anything
             return
         if len(data) <= _MOST_BYTES:
             self._room -= 1

@@ -1,4 +1,4 @@
-"""Recorders: what device forms record is carried out at once, or kept and replayed."""
+"""Recorders: records of device forms are carried out at once, or kept and replayed."""
 
 from .._runtime import Replays as Replays
 from ._array import upload as upload

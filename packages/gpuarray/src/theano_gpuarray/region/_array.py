@@ -46,7 +46,7 @@ def operand_of(slot: int, value: GpuArray) -> DeviceOperand:
 
 
 def array_of(context: GpuContext, operand: DeviceOperand, buffer: _device.Buffer) -> GpuArray:
-    """Return what a device form has given, with its memory, as an array."""
+    """Return a result of a device form, with its memory, as an array."""
     return GpuArray(buffer, operand.dtype, operand.shape, operand.strides, operand.offset, context)
 
 

@@ -1,4 +1,4 @@
-"""The recorder that carries out at once what device forms record: a node by itself."""
+"""The recorder that carries out the records of device forms at once: a node by itself."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AtOnce", "flags_token", "form_of", "run_kernel"]
 
-#: What the status of a call has: the number of the failure, a position, a value, a length.
+#: The status of a call: the number of the failure, a position, a value, a length.
 STATUS_LENGTH = 4
 #: Flags that have been asked for.
 _flags: dict[str, Flag] = {}
@@ -86,9 +86,9 @@ class AtOnce:
     def empty(self, dtype: str, shape: Sequence[int]) -> DeviceOperand:
         """Return a new C-contiguous array, its elements undefined."""
         strides = contiguous_strides(shape, np.dtype(dtype).itemsize)
-        found = DeviceOperand(len(self._buffers), dtype, tuple(shape), strides, self._offset)
-        self._slot(self._context.allocate(self._offset + max(found.size * found.itemsize, 1)))
-        return found
+        operand = DeviceOperand(len(self._buffers), dtype, tuple(shape), strides, self._offset)
+        self._slot(self._context.allocate(self._offset + max(operand.size * operand.itemsize, 1)))
+        return operand
 
     def constant(self, value: NDArray[Any]) -> DeviceOperand:
         """Return an array with these elements."""
@@ -101,8 +101,8 @@ class AtOnce:
         if 0 in groups:
             return
         kernel = self._context.kernel(text)
-        given = [self._buffers[x.slot] if isinstance(x, DeviceOperand) else x for x in arguments]
-        self._context.launch(kernel, tuple(groups), tuple(local), given)
+        buffers = [self._buffers[x.slot] if isinstance(x, DeviceOperand) else x for x in arguments]
+        self._context.launch(kernel, tuple(groups), tuple(local), buffers)
 
     def copy(self, target: DeviceOperand, source: DeviceOperand) -> None:
         """Copy contiguous bytes."""
@@ -126,14 +126,16 @@ class AtOnce:
         beta: float | DeviceOperand,
     ) -> bool:
         """Compute ``z = alpha * a @ b + beta * z`` by a library; return False where there is none for it."""
-        found = library_product(z, a, b, (alpha, beta))
-        if found is None:
+        result = library_product(z, a, b, (alpha, beta))
+        if result is None:
             return False
-        memory = [(self._buffers[x.operand.slot], x.offset, x.leading, x.stride) for x in (found.a, found.b, found.z)]
-        transposes = found.a.transposed, found.b.transposed
+        memory = [
+            (self._buffers[x.operand.slot], x.offset, x.leading, x.stride) for x in (result.a, result.b, result.z)
+        ]
+        transposes = result.a.transposed, result.b.transposed
         factors = [self._factor(alpha), self._factor(beta)]
         return self._context.native.product(
-            found.dtype, transposes, found.sizes, factors[0], memory[0], memory[1], factors[1], memory[2]
+            result.dtype, transposes, result.sizes, factors[0], memory[0], memory[1], factors[1], memory[2]
         )
 
     def plan_convolution(self, request: ConvolutionRequest) -> ConvolutionPlan | None:
@@ -164,7 +166,7 @@ class AtOnce:
         self._context.native.call(call.name, call.dtype, call.numbers, *places)
 
     def status(self) -> DeviceOperand:
-        """Return the array in which kernels say what they found wrong."""
+        """Return the array in which kernels report failures."""
         if self._status is None:
             self._status = self.constant(np.zeros(STATUS_LENGTH, np.int64))
         return self._status
@@ -188,14 +190,14 @@ class AtOnce:
         return wants_deterministic()
 
     def check(self) -> None:
-        """Wait, and raise what a kernel found wrong; nothing is waited for where no kernel looks for anything."""
+        """Wait, and raise a failure that a kernel reports; nothing is waited for where no kernel checks anything."""
         if self._status is None:
             return
-        found = np.zeros(STATUS_LENGTH, np.int64)
-        self._buffers[self._status.slot].read(self._status.offset, found)
-        if found[0]:
-            number, *told = found.tolist()
-            raise self._failures[number - 1](*told)
+        status = np.zeros(STATUS_LENGTH, np.int64)
+        self._buffers[self._status.slot].read(self._status.offset, status)
+        if status[0]:
+            number, *details = status.tolist()
+            raise self._failures[number - 1](*details)
 
     def _slot(self, buffer: _device.Buffer) -> int:
         self._buffers.append(buffer)
@@ -252,7 +254,7 @@ def run_kernel(kernel: Kernel, context: GpuContext, values: Sequence[Any], *, of
     kernel : Kernel
     context : GpuContext
     values : sequence
-        Arrays on the device, and arrays or numbers on the host; what the form does not want on the host is transferred.
+        Arrays on the device, and arrays or numbers on the host; other operands of the form are transferred.
     offset : int
         Bytes that are left free before each new array.
 
@@ -266,7 +268,7 @@ def run_kernel(kernel: Kernel, context: GpuContext, values: Sequence[Any], *, of
     NoDeviceForm
         If the kernel has no device form.
     Exception
-        What the form refuses, as on the CPU: shapes that do not fit, indices out of bounds.
+        The errors of the form, as on the CPU: shapes that do not fit, indices out of bounds.
     """
     form = form_of(kernel)
     recorder = AtOnce(context, offset=offset)

@@ -1,4 +1,4 @@
-"""Convolutions as cuDNN computes them: which algorithm is meant by which name, and what was chosen for which shapes."""
+"""Convolutions as cuDNN computes them: names of algorithms, and the choices for shapes."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _FORWARD = {"none": 0, "small": 1, "large": 2, "fft": 4, "fft_tiling": 5, "winog
 _DATA = {"none": 0, "deterministic": 1, "fft": 2, "fft_tiling": 3, "winograd": 4, "winograd_non_fused": 5}
 _FILTER = {"none": 0, "deterministic": 1, "fft": 2, "small": 3, "winograd_non_fused": 5, "fft_tiling": 6}
 _NUMBERS: Mapping[str, Mapping[str, int]] = {"forward": _FORWARD, "input_grad": _DATA, "weight_grad": _FILTER}
-#: Those that do not always give the same, since they add in any order, and what is taken instead.
+#: Algorithms whose results vary, since they add in any order, and their replacements.
 _VARYING: Mapping[str, tuple[int, ...]] = {"forward": (), "input_grad": (0,), "weight_grad": (0, 3)}
 _SAFE = {"forward": 0, "input_grad": 1, "weight_grad": 1}
 
-#: For each context, what has been planned for which request.
+#: For each context, the plan of each request.
 _plans: WeakKeyDictionary[GpuContext, dict[Any, ConvolutionPlan | None]] = WeakKeyDictionary()
 
 
 def planned(context: GpuContext, request: ConvolutionRequest, deterministic: bool) -> ConvolutionPlan | None:
-    """Choose how cuDNN computes a convolution; what was chosen for some shapes is kept.
+    """Choose how cuDNN computes a convolution; choices for shapes are kept.
 
     Where an algorithm does not work for some operands, or there is no memory for its workspace, the one that needs
     none is taken.
@@ -51,11 +51,11 @@ def planned(context: GpuContext, request: ConvolutionRequest, deterministic: boo
     """
     if not has_cudnn(context):
         return None
-    known = _plans.setdefault(context, {})
+    plans = _plans.setdefault(context, {})
     key = request, _precision(request), deterministic
-    if key not in known:
-        known[key] = _plan(context, request, deterministic)
-    return known[key]
+    if key not in plans:
+        plans[key] = _plan(context, request, deterministic)
+    return plans[key]
 
 
 def _precision(request: ConvolutionRequest) -> str:
@@ -81,11 +81,11 @@ def _plan(context: GpuContext, request: ConvolutionRequest, deterministic: bool)
     )
     most = context.total_memory - context.statistics()["in_use"]
     for kind, algorithm in _tries(context, request, deterministic):
-        found = context.native.plan_convolution(description, kind, algorithm, deterministic, most)
-        if found is not None:
+        plan = context.native.plan_convolution(description, kind, algorithm, deterministic, most)
+        if plan is not None:
             if request.chosen is not None:
-                request.chosen.algorithms.setdefault(context, found[0])
-            return ConvolutionPlan(description, *found)
+                request.chosen.algorithms.setdefault(context, plan[0])
+            return ConvolutionPlan(description, *plan)
     return None
 
 

@@ -1,4 +1,4 @@
-"""The recorder that keeps what device forms record, as a list of events over slots of memory."""
+"""The recorder that keeps the records of device forms, as a list of events over slots of memory."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Explain: TypeAlias = Callable[[int, int, int], Exception]
 
 @record
 class Event:
-    """A launch, a copy, a fill, or what a library computes.
+    """A launch, a copy, a fill, or a call of a library.
 
     Parameters
     ----------
@@ -99,20 +99,20 @@ class Event:
 
     def with_numbers(self, numbers: Sequence[int | float]) -> Event:
         """Return an event with other numbers."""
-        given = iter(numbers)
+        remaining = iter(numbers)
         if self.kind == "launch":
-            arguments = [_placeless(x) if isinstance(x, DeviceOperand) else next(given) for x in self.arguments]
+            arguments = [_placeless(x) if isinstance(x, DeviceOperand) else next(remaining) for x in self.arguments]
         else:
             arguments = [
                 replace(x, offset=int(n)) if isinstance(x, DeviceOperand) else n
-                for x, n in zip(self.arguments, given, strict=True)
+                for x, n in zip(self.arguments, remaining, strict=True)
             ]
         return replace(self, arguments=tuple(arguments))
 
 
 @record
 class StoredEvents:
-    """What of a recorder another process takes over.
+    """The part of a recorder that another process takes over.
 
     Attributes
     ----------
@@ -143,13 +143,13 @@ class Constants:
     def buffer(self, value: NDArray[Any]) -> _device.Buffer:
         """Return memory that holds the elements of a contiguous array."""
         key = value.dtype.str, value.tobytes()
-        found = self._buffers.get(key)
-        if found is None:
-            found = self._context.allocate(max(value.nbytes, 1))
+        buffer = self._buffers.get(key)
+        if buffer is None:
+            buffer = self._context.allocate(max(value.nbytes, 1))
             if value.nbytes:
-                found.write(0, value)
-            self._buffers[key] = found
-        return found
+                buffer.write(0, value)
+            self._buffers[key] = buffer
+        return buffer
 
     def content(self, buffer: _device.Buffer) -> tuple[str, bytes]:
         """Return dtype and bytes of the array for which :meth:`buffer` has returned some memory."""
@@ -177,9 +177,9 @@ class Kept:
     held : dict of int to Buffer
         Slots of constants, with their memory.
     failures : list of (int, callable)
-        By number, from 1 on: the step that was being recorded, and what makes the exception.
+        By number, from 1 on: the step that was being recorded, and the constructor of the exception.
     workspaces : list of (LibraryCall, int or None)
-        What libraries have told of operations.
+        The answers of libraries about operations.
     step : int
         The number of the step that is being recorded.
     dying : set of int
@@ -214,7 +214,7 @@ class Kept:
         return self._context.properties
 
     def restore(self, told: StoredEvents) -> None:
-        """Take over what another process has recorded; the failures are not among it."""
+        """Take over the records of another process; the failures are not among them."""
         self.events, self.sizes = list(told.events), dict(told.sizes)
         self._status = told.status
         self.held = {
@@ -222,7 +222,7 @@ class Kept:
         }
 
     def stored(self) -> StoredEvents:
-        """Return what another process takes over."""
+        """Return the part that another process takes over."""
         held = {slot: self._constants.content(buffer) for slot, buffer in self.held.items()}
         return StoredEvents(self.events, self.sizes, self._status, held)
 
@@ -238,23 +238,23 @@ class Kept:
 
     def numbered(self) -> dict[int, Event]:
         """Return the events with numbers that do not depend on where arrays lie: copies that are none are counted."""
-        found: dict[int, Event] = {}
+        numbers: dict[int, Event] = {}
         number, left_out = 0, list(self._left_out)
         for i, event in enumerate(self.events):
             while left_out and left_out[0] <= i:
                 left_out.pop(0)
                 number += 1
-            found[number] = event
+            numbers[number] = event
             number += 1
-        return found
+        return numbers
 
     def empty(self, dtype: str, shape: Sequence[int]) -> DeviceOperand:
         """Return a new C-contiguous array, its elements undefined."""
         strides = contiguous_strides(shape, np.dtype(dtype).itemsize)
         slot = self._next()
-        found = DeviceOperand(slot, dtype, tuple(shape), strides, self._places.get(slot, (slot, 0))[1])
-        self.sizes[slot] = found.size * found.itemsize
-        return found
+        operand = DeviceOperand(slot, dtype, tuple(shape), strides, self._places.get(slot, (slot, 0))[1])
+        self.sizes[slot] = operand.size * operand.itemsize
+        return operand
 
     def memory_of(self, slot: int) -> int:
         """Return the slot in whose memory another one lies."""
@@ -273,8 +273,8 @@ class Kept:
     ) -> None:
         """Keep a launch."""
         if 0 not in groups:
-            given = tuple(x if isinstance(x, (DeviceOperand, float)) else int(x) for x in arguments)
-            self.events.append(Event("launch", text, given, tuple(groups), tuple(local)))
+            operands = tuple(x if isinstance(x, (DeviceOperand, float)) else int(x) for x in arguments)
+            self.events.append(Event("launch", text, operands, tuple(groups), tuple(local)))
 
     def copy(self, target: DeviceOperand, source: DeviceOperand) -> None:
         """Keep a copy of contiguous bytes; none where both are the same memory."""
@@ -298,8 +298,8 @@ class Kept:
         beta: float | DeviceOperand,
     ) -> bool:
         """Keep a product by a library; return False where there is none for it."""
-        found = library_product(z, a, b, (alpha, beta)) if has_products(self._context, z.dtype) else None
-        if found is None:
+        result = library_product(z, a, b, (alpha, beta)) if has_products(self._context, z.dtype) else None
+        if result is None:
             return False
         self.events.append(Event("product", None, (z, a, b, alpha, beta)))
         return True
@@ -321,16 +321,16 @@ class Kept:
 
     def workspace(self, call: LibraryCall) -> int | None:
         """Return the bytes that an operation of a library works in; None where no library has it."""
-        found = workspace_of(self._context, call)
-        self.workspaces.append((call, found))
-        return found
+        memory = workspace_of(self._context, call)
+        self.workspaces.append((call, memory))
+        return memory
 
     def call(self, call: LibraryCall, operands: Sequence[DeviceOperand]) -> None:
         """Keep an operation of a library."""
         self.events.append(Event("call", None, tuple(operands), call=call))
 
     def status(self) -> DeviceOperand:
-        """Return the array in which kernels say what they found wrong; each call begins with zeros there."""
+        """Return the array in which kernels report failures; each call begins with zeros there."""
         if self._status is None:
             self._status = DeviceOperand(self._next(), "int64", (STATUS_LENGTH,), (8,))
         return self._status

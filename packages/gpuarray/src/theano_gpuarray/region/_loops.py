@@ -35,10 +35,10 @@ class LoopInput:
     Parameters
     ----------
     kind : {"row", "position", "state", "same"}
-        A row of a value of the call, one that the host has to know, what an output has been in the step before, or the
+        A row of a value of the call, one that the host has to know, an output of the step before, or the
         same in all steps.
     number : int
-        Of the value of the call, or of the output; -1 where `value` is what all steps get.
+        Of the value of the call, or of the output; -1 where all steps get `value`.
     value : ndarray, optional
     """
 
@@ -49,7 +49,7 @@ class LoopInput:
 
 @record
 class LoopOutput:
-    """What becomes of a result.
+    """The treatment of a result.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ class _Rows:
         return int(np.prod(self.shape, dtype=np.int64)) * np.dtype(self.dtype).itemsize
 
     def written(self, i: int) -> int:
-        """Return the offset of the row that step `i` writes; -1 is what the first step reads."""
+        """Return the offset of the row that step `i` writes; -1 is the row that the first step reads."""
         return self.nbytes * ((i + 1) % 2 if self.ring else self.first + i * self.step)
 
     def operand(self, slot: int, offset: int) -> DeviceOperand:
@@ -136,7 +136,7 @@ def _rows_of(output: LoopOutput, dtype: str, shape: tuple[int, ...], n: int, bac
 
 @record
 class Body:
-    """A step as it is recorded, and what moves in its launches from one to the next."""
+    """A recorded step, and the changes in its launches from one step to the next."""
 
     kept: Kept
     moves: tuple[tuple[tuple[int, int, int], ...], ...]
@@ -184,18 +184,18 @@ class LoopRecording:
         self.arena = 0
 
     def entry(self) -> Any:
-        """Return what calls do; None where the steps differ in more than numbers that advance evenly."""
+        """Return the work of a call; None where the steps differ in more than numbers that advance evenly."""
         body = self.begin(self._n)
         if body is None:
             return None
-        kept, index = body.kept, self._index
+        recorder, index = body.kept, self._index
         outputs = tuple(self._told(k, index[self._first + k]) for k in range(self._count))
-        status = None if kept.status_slot is None else index.get(kept.status_slot)
-        sources = tuple(self._source(slot, kept) for slot in index)
-        return self.launches(body, self._n, first=True), sources, outputs, status, explain_by(kept)
+        status = None if recorder.status_slot is None else index.get(recorder.status_slot)
+        sources = tuple(self._source(slot, recorder) for slot in index)
+        return self.launches(body, self._n, first=True), sources, outputs, status, explain_by(recorder)
 
     def begin(self, count: int) -> Body | None:
-        """Lay out arrays, and record the first steps and what is done before; None where steps differ."""
+        """Lay out arrays, and record the first steps and the work before; None where steps differ."""
         body = self.body(0, count) if self._lay_out() else None
         if body is not None:
             self._before = self._begin()
@@ -208,17 +208,17 @@ class LoopRecording:
         rounds = [kept for kept in found if kept is not None]
         if len(rounds) < len(found):
             return None
-        kept = rounds[0]
-        if any([_fixed(e) for e in other.events] != [_fixed(e) for e in kept.events] for other in rounds[1:]):
+        first = rounds[0]
+        if any([_fixed(e) for e in other.events] != [_fixed(e) for e in first.events] for other in rounds[1:]):
             return None
         moves = [_moves(events) for events in zip(*(other.events for other in rounds), strict=True)]
         even = tuple(moved for moved in moves if moved is not None)
-        if len(even) < len(moves) or not self._last_fits(kept, even, begin, count):
+        if len(even) < len(moves) or not self._last_fits(first, even, begin, count):
             return None
-        return Body(kept, even)
+        return Body(first, even)
 
     def launches(self, body: Body, count: int, *, first: bool) -> LaunchList | None:
-        """Return the list that does so many steps, the first of them with what is done before."""
+        """Return the list of so many steps, the first of them with the work before."""
         before = self._before.events if first else []
         events = [*before, *body.kept.events]
         self._context.prepare(event.text for event in events if event.text is not None)
@@ -257,80 +257,80 @@ class LoopRecording:
 
     def _run(self, i: int, kept: Kept) -> list[Entry]:
         """Record a step, and return the results, one for each output."""
-        region, given = self._region, self._given(i)
+        region, inputs = self._region, self._given(i)
         count = len(region.inputs)
-        entries = region.entries(given[:count])
-        known = record_steps(kept, region.steps, entries, region.outputs)
+        entries = region.entries(inputs[:count])
+        outcomes = record_steps(kept, region.steps, entries, region.outputs)
         results = list[Entry]()
         for output in self._plan.outputs:
             if output.result >= 0:
-                results.append(known[region.outputs[output.result]])
+                results.append(outcomes[region.outputs[output.result]])
             elif ~output.result < count:
                 results.append(entries[region.inputs[~output.result]])
             else:
-                results.append(operand_of(self._more + ~output.result - count, given[~output.result]))
+                results.append(operand_of(self._more + ~output.result - count, inputs[~output.result]))
         return results
 
     def _lay_out(self) -> bool:
         """Find where arrays lie: results in the rows of outputs, if they are arrays of their own."""
-        kept = Kept(self._context, self._region.constants, self._slots)
-        results = self._run(0, kept)
-        found = [x for x in results if isinstance(x, DeviceOperand)]
-        if len(found) < len(results):
+        recorder = Kept(self._context, self._region.constants, self._slots)
+        results = self._run(0, recorder)
+        operands = [x for x in results if isinstance(x, DeviceOperand)]
+        if len(operands) < len(results):
             return False
-        for k, x in enumerate(found):
-            made = _rows_of(self._plan.outputs[k], x.dtype, tuple(x.shape), self._n, self._plan.backwards)
-            if self._rows.setdefault(k, made) != made:
+        for k, x in enumerate(operands):
+            rows = _rows_of(self._plan.outputs[k], x.dtype, tuple(x.shape), self._n, self._plan.backwards)
+            if self._rows.setdefault(k, rows) != rows:
                 return False
-        self._laid_out = kept.outline
-        self._plan_of_joins = plan_joins(kept)
-        self._plan_of_joins.apply(kept)
-        layout = lay_out(kept.events, kept.sizes, {x.slot for x in found})
-        for k, x in enumerate(found):
+        self._laid_out = recorder.outline
+        self._plan_of_joins = plan_joins(recorder)
+        self._plan_of_joins.apply(recorder)
+        layout = lay_out(recorder.events, recorder.sizes, {x.slot for x in operands})
+        for k, x in enumerate(operands):
             root, offset = layout.places.get(x.slot, (ARENA, 0))
-            whole = x.contiguous and not x.offset and x.size * x.itemsize == kept.sizes.get(x.slot)
-            if root != ARENA and not offset and whole and root not in self._claims.values():
+            fills_buffer = x.contiguous and not x.offset and x.size * x.itemsize == recorder.sizes.get(x.slot)
+            if root != ARENA and not offset and fills_buffer and root not in self._claims.values():
                 self._claims[k] = root
         self._places, self.arena = layout.places, layout.arena
         return True
 
     def _round(self, i: int) -> Kept | None:
-        """Record a step with everything in its place; None where it does something else there than what was laid out.
+        """Record a step with everything in its position; None where it differs there from the layout.
 
         A form may copy an operand that does not begin at a multiple of some number of bytes, for instance.
         """
         row_of = {root: (self._first + k, self._rows[k].written(i)) for k, root in self._claims.items()}
         places = {slot: row_of.get(root, (root, at)) for slot, (root, at) in self._places.items()}
-        kept = Kept(self._context, self._region.constants, self._slots, places)
-        results = self._run(i, kept)
-        if kept.outline != self._laid_out:
+        recorder = Kept(self._context, self._region.constants, self._slots, places)
+        results = self._run(i, recorder)
+        if recorder.outline != self._laid_out:
             return None
         for k, x in enumerate(results):
             if k not in self._claims:
                 assert isinstance(x, DeviceOperand), "results are on the device"
                 rows = self._rows[k]
-                copy_into(kept, rows.operand(self._first + k, rows.written(i)), x)
-        self._plan_of_joins.apply(kept)
-        return kept
+                copy_into(recorder, rows.operand(self._first + k, rows.written(i)), x)
+        self._plan_of_joins.apply(recorder)
+        return recorder
 
     def _begin(self) -> Kept:
-        """Record what is done before the first step: initial values become the rows that it reads."""
-        kept = Kept(self._context, self._region.constants, self._slots)
+        """Record the work before the first step: initial values become the rows that it reads."""
+        recorder = Kept(self._context, self._region.constants, self._slots)
         for k, output in enumerate(self._plan.outputs):
             rows = self._rows[k]
             if not output.carried:
                 continue
             target = rows.operand(self._first + k, rows.written(-1))
             if output.initial < 0:
-                kept.fill(target)
+                recorder.fill(target)
                 continue
             value = self._values[output.initial]
             slot = self._first + self._count + k
-            copy_into(kept, target, DeviceOperand(slot, value.dtype.name, value.shape, value.strides, value.offset))
-        return kept
+            copy_into(recorder, target, DeviceOperand(slot, value.dtype.name, value.shape, value.strides, value.offset))
+        return recorder
 
-    def _last_fits(self, kept: Kept, moves: Sequence[Any], begin: int, count: int) -> bool:
-        """Tell whether the last steps are those that the first ones lead to expect, where positions decide."""
+    def _last_fits(self, recorder: Kept, moves: Sequence[Any], begin: int, count: int) -> bool:
+        """Tell whether the last steps continue the first ones, where positions decide."""
         positions = [self._values[x.number][: self._n] for x in self._plan.inputs if x.kind == "position"]
         if not positions:
             return True
@@ -338,9 +338,9 @@ class LoopRecording:
             return False
         for i in {max(count - 2, 0), count - 1}:
             last = self._round(begin + i)
-            if last is None or [_fixed(e) for e in last.events] != [_fixed(e) for e in kept.events]:
+            if last is None or [_fixed(e) for e in last.events] != [_fixed(e) for e in recorder.events]:
                 return False
-            for event, first, moved in zip(last.events, kept.events, moves, strict=True):
+            for event, first, moved in zip(last.events, recorder.events, moves, strict=True):
                 if not _reaches(event, first, moved, i):
                     return False
         return True
@@ -351,17 +351,21 @@ class LoopRecording:
         return slot if source is None or source.kind != "state" else self._first + source.number
 
     def _source_of(self, slot: int) -> LoopInput | None:
-        """Return what an input is that has a slot."""
+        """Return the kind of an input that has a slot."""
         count = len(self._region.inputs)
         if 0 <= slot < count:
             return self._plan.inputs[slot]
         return self._plan.inputs[count + slot - self._more] if self._more <= slot < self._slots else None
 
-    def _memory(self, kept: Kept, before: Kept) -> list[int]:
-        used = {self._home(kept.memory_of(x.slot)) for event in (*before.events, *kept.events) for x in event.operands}
+    def _memory(self, recorder: Kept, before: Kept) -> list[int]:
+        used = {
+            self._home(recorder.memory_of(x.slot))
+            for event in (*before.events, *recorder.events)
+            for x in event.operands
+        }
         return sorted(used | {self._first + k for k in range(self._count)})
 
-    def _source(self, slot: int, kept: Kept) -> tuple[int, Any]:
+    def _source(self, slot: int, recorder: Kept) -> tuple[int, Any]:
         """Return where the memory of a slot comes from in a call."""
         source = self._source_of(slot)
         outputs = slot - self._first
@@ -377,9 +381,9 @@ class LoopRecording:
             return OWN, max(self._rows[outputs].count * self._rows[outputs].nbytes, 1)
         if slot < self._more:
             return INPUT, self._plan.outputs[outputs - self._count].initial
-        if slot in kept.held:
-            return HELD, kept.held[slot]
-        return (STATUS, None) if slot == kept.status_slot else (OWN, max(kept.sizes[slot], 1))
+        if slot in recorder.held:
+            return HELD, recorder.held[slot]
+        return (STATUS, None) if slot == recorder.status_slot else (OWN, max(recorder.sizes[slot], 1))
 
     def _told(self, k: int, index: int) -> tuple[Any, ...]:
         """Return how an output is made of its rows."""
@@ -411,8 +415,8 @@ def record_loop(
     Returns
     -------
     tuple or None
-        What :meth:`Replays.keep` takes; None where the steps differ in more than numbers that advance evenly, so that
-        they have to be done one by one.
+        The argument of :meth:`Replays.keep`; None where the steps differ in more than numbers that advance evenly, so
+        that they have to be done one by one.
 
     Raises
     ------
@@ -422,9 +426,9 @@ def record_loop(
     return LoopRecording(region, plan, n, values, shapes).entry()
 
 
-def explain_by(kept: Kept) -> Any:
-    """Return what raises the exception for a status."""
-    return partial(explain_failure, lambda number: kept.failures[number - 1])
+def explain_by(recorder: Kept) -> Any:
+    """Return a function that raises the exception for a status."""
+    return partial(explain_failure, lambda number: recorder.failures[number - 1])
 
 
 def _fixed(event: Event) -> Event:
@@ -446,20 +450,20 @@ def _advance(numbers: Sequence[int | float]) -> tuple[int, int] | None:
 
 
 def _moves(events: Sequence[Event]) -> tuple[tuple[int, int, int], ...] | None:
-    """Return what moves in the steps that one event has become in the first rounds; None where it does not evenly."""
+    """Return the changes between the first rounds of one event; None where they are not even."""
     first = events[0]
-    found = []
+    moves = []
     for k, numbers in enumerate(zip(*(event.numbers for event in events), strict=True)):
         advance = _advance(numbers)
         if advance is None:
             return None
         if any(advance):
-            found.append((k, *advance))
+            moves.append((k, *advance))
     itemsize = first.operands[0].itemsize if first.kind == "product" else 1
-    if any(n % itemsize for _, *moved in found for n in moved):
+    if any(n % itemsize for _, *moved in moves for n in moved):
         return None
     places = _places(first)
-    return tuple((places[k], linear // itemsize, more // itemsize) for k, linear, more in found)
+    return tuple((places[k], linear // itemsize, more // itemsize) for k, linear, more in moves)
 
 
 def _places(event: Event) -> list[int]:
@@ -473,5 +477,5 @@ def _reaches(event: Event, first: Event, moves: Sequence[tuple[int, int, int]], 
     """Tell whether the numbers of an event are those of the first round, moved on."""
     itemsize = first.operands[0].itemsize if first.kind == "product" else 1
     moved = {place: (linear * i + more * (i % 2)) * itemsize for place, linear, more in moves}
-    wanted = [n + moved.get(place, 0) for n, place in zip(first.numbers, _places(first), strict=True)]
-    return wanted == list(event.numbers)
+    numbers = [n + moved.get(place, 0) for n, place in zip(first.numbers, _places(first), strict=True)]
+    return numbers == list(event.numbers)

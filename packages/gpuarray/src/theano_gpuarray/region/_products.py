@@ -47,14 +47,14 @@ class LibraryProduct:
 
 def has_products(context: GpuContext, dtype: str) -> bool:
     """Tell whether a library multiplies matrices of a dtype; found out by a product of one element."""
-    known = _products.setdefault(context, {})
-    if dtype not in known:
+    products = _products.setdefault(context, {})
+    if dtype not in products:
         itemsize = np.dtype(dtype).itemsize
         memory = context.allocate(3 * itemsize)
         memory.fill(0, 3 * itemsize, 0)
         a, b, z = ((memory, k, 1, 1) for k in range(3))
-        known[dtype] = context.native.product(dtype, (False, False), (1, 1, 1, 1), 1.0, a, b, 0.0, z)
-    return known[dtype]
+        products[dtype] = context.native.product(dtype, (False, False), (1, 1, 1, 1), 1.0, a, b, 0.0, z)
+    return products[dtype]
 
 
 def library_product(
@@ -66,7 +66,7 @@ def library_product(
     ----------
     z, a, b : DeviceOperand
     factors : iterable of float or DeviceOperand
-        What the product is scaled with. Libraries want those of float16 as float32, which they are on the host alone.
+        The scale of the product. Libraries want factors of float16 as float32, which are on the host alone.
     """
     if z.dtype == "float16" and any(isinstance(factor, DeviceOperand) for factor in factors):
         return None

@@ -40,7 +40,7 @@ __all__ = [
 
 #: Where the memory of a slot comes from in a call.
 INPUT, OWN, HELD, STATUS = range(4)
-#: Bytes by which an offset is moved to see what depends on it.
+#: Bytes by which an offset is moved to find its dependents.
 _SHIFT = 4096
 #: Lists of launches with other offsets that a recording keeps; the one used longest ago goes first.
 _LISTS = 256
@@ -60,7 +60,7 @@ class Replay:
     launches : LaunchList or None
         None where there is nothing to do.
     outputs : tuple
-        How each result is made, or what makes it of the buffers.
+        The form of each result, or a function that makes it of the buffers.
     """
 
     launches: LaunchList | None
@@ -127,30 +127,36 @@ class Recording:
         self.status_index = None if kept.status_slot is None else self._index.get(kept.status_slot)
 
     def explain(self, number: int) -> tuple[int, Explain]:
-        """Return the step in which a kernel has found something wrong, and what makes the exception."""
+        """Return the step in which a kernel reports a failure, and the constructor of the exception."""
         if not self._kept.failures:
             # Another process has recorded the steps, and the exceptions are made by code.
             self._kept.failures = self._again(self._offsets)[0].failures
         return self._kept.failures[number - 1]
 
     def stored(self) -> StoredRecording | None:
-        """Return what another process takes over; None where a library has chosen how it computes by measuring."""
+        """Return the part that another process takes over; None where a library chose an algorithm by measuring."""
         if any(event.plan is not None for event in self._kept.events):
             return None
-        kept = self._kept
+        recorder = self._kept
         return StoredRecording(
-            kept.stored(), kept.workspaces, self._layout, self._plan, self._results, self._n_inputs, self._offsets
+            recorder.stored(),
+            recorder.workspaces,
+            self._layout,
+            self._plan,
+            self._results,
+            self._n_inputs,
+            self._offsets,
         )
 
     def _source(self, slot: int, n_inputs: int) -> tuple[int, Any]:
-        kept = self._kept
+        recorder = self._kept
         if slot == ARENA:
             return OWN, max(self.arena, 1)
         if slot < n_inputs:
             return INPUT, slot
-        if slot in kept.held:
-            return HELD, kept.held[slot]
-        return (STATUS, None) if slot == kept.status_slot else (OWN, max(kept.sizes[slot], 1))
+        if slot in recorder.held:
+            return HELD, recorder.held[slot]
+        return (STATUS, None) if slot == recorder.status_slot else (OWN, max(recorder.sizes[slot], 1))
 
     @property
     def events(self) -> list[Event]:
@@ -163,15 +169,15 @@ class Recording:
         return len(self._kept.events)
 
     def replay(self, offsets: tuple[int, ...]) -> Replay | None:
-        """Return what runs where the inputs have some offsets; None if that has to be recorded anew.
+        """Return the commands for inputs with some offsets; None if they have to be recorded anew.
 
-        What changes with an offset is found out by recording once more, with this offset moved: numbers that follow it
-        evenly are replaced, and where anything else changes there is nothing to replace.
+        To find the dependents of an offset, the steps are recorded once more with this offset moved: numbers that
+        follow it evenly are replaced, and where anything else changes there is nothing to replace.
         """
-        found = self._lists.get(offsets)
-        if found is not None:
+        commands = self._lists.get(offsets)
+        if commands is not None:
             self._lists.move_to_end(offsets)
-            return found
+            return commands
         events, results = self._kept.events, self._results
         if offsets != self._offsets:
             numbers = self._numbers(offsets)
@@ -179,10 +185,10 @@ class Recording:
                 return None
             events = [e.with_numbers(n) for e, n in zip(events, numbers, strict=False)]
             results = _with_offsets(results, numbers[len(events) :])
-        found = self._lists[offsets] = Replay(self._launches(events), tuple(map(self._output, results)))
+        commands = self._lists[offsets] = Replay(self._launches(events), tuple(map(self._output, results)))
         if len(self._lists) > _LISTS:
             self._lists.popitem(last=False)
-        return found
+        return commands
 
     def _output(self, entry: Entry) -> Output:
         """Return how a result is made: an array on the device, or on the host."""
@@ -217,8 +223,8 @@ class Recording:
     def _slopes_of(self, i: int) -> Numbers | None:
         """Return by how much each number changes for each byte of the offset of an input; None where more changes."""
         moved = tuple(o + _SHIFT * (k == i) for k, o in enumerate(self._offsets))
-        kept, results = self._again(moved)
-        events = kept.events
+        recorder, results = self._again(moved)
+        events = recorder.events
         if [_fixed(e) for e in events] != [_fixed(e) for e in self._kept.events]:
             return None
         slopes: Numbers = []
@@ -241,13 +247,13 @@ class Recording:
 
 @record
 class StoredRecording:
-    """What of a recording another process takes over.
+    """The part of a recording that another process takes over.
 
     Attributes
     ----------
     kept : StoredEvents
     workspaces : list of (LibraryCall, int or None)
-        What libraries have told, and have to tell there.
+        The answers that libraries have given, and have to give there.
     layout : Layout
     plan : JoinPlan
     results : list of Entry
@@ -264,11 +270,11 @@ class StoredRecording:
     offsets: tuple[int, ...]
 
 
-def _schedule(kept: Kept, layout: Layout, lanes: int) -> Schedule:
+def _schedule(recorder: Kept, layout: Layout, lanes: int) -> Schedule:
     """Return which events run side by side, as far as where arrays lie allows it."""
     if lanes < 2:
-        return schedule(kept.events, 1, ())
-    return schedule(kept.events, lanes, conflicting_events(kept.events, layout.places, kept.sizes))
+        return schedule(recorder.events, 1, ())
+    return schedule(recorder.events, lanes, conflicting_events(recorder.events, layout.places, recorder.sizes))
 
 
 def launch_step(context: GpuContext, event: Event, buffer: Callable[[DeviceOperand], int]) -> tuple[Any, ...]:
@@ -282,8 +288,8 @@ def launch_step(context: GpuContext, event: Event, buffer: Callable[[DeviceOpera
         Gives the number of the buffer in which an operand lies.
     """
     if event.kind == "launch" and event.text is not None:
-        given = tuple((buffer(x),) if isinstance(x, DeviceOperand) else x for x in event.arguments)
-        return "launch", context.kernel(event.text), event.groups, event.local, given, 0
+        arguments = tuple((buffer(x),) if isinstance(x, DeviceOperand) else x for x in event.arguments)
+        return "launch", context.kernel(event.text), event.groups, event.local, arguments, 0
     if event.kind == "product":
         return _product_step(event, buffer)
     if event.plan is not None:
@@ -303,14 +309,16 @@ def launch_step(context: GpuContext, event: Event, buffer: Callable[[DeviceOpera
 def _product_step(event: Event, buffer: Callable[[DeviceOperand], int]) -> tuple[Any, ...]:
     z, a, b, *factors = event.arguments
     assert isinstance(z, DeviceOperand) and isinstance(a, DeviceOperand) and isinstance(b, DeviceOperand)
-    found = library_product(z, a, b)
-    assert found is not None, "it was one when it was recorded"
-    first, second, result = (((buffer(x.operand),), x.offset, x.leading, x.stride) for x in (found.a, found.b, found.z))
+    outcome = library_product(z, a, b)
+    assert outcome is not None, "it was one when it was recorded"
+    first, second, result = (
+        ((buffer(x.operand),), x.offset, x.leading, x.stride) for x in (outcome.a, outcome.b, outcome.z)
+    )
     alpha, beta = (
         ((buffer(f),), f.offset // f.itemsize) if isinstance(f, DeviceOperand) else float(f) for f in factors
     )
-    transposes = found.a.transposed, found.b.transposed
-    return "product", found.dtype, transposes, found.sizes, alpha, first, second, beta, result
+    transposes = outcome.a.transposed, outcome.b.transposed
+    return "product", outcome.dtype, transposes, outcome.sizes, alpha, first, second, beta, result
 
 
 def make_recording(
@@ -341,16 +349,16 @@ def make_recording(
         If a device form refuses its operands.
     """
     first = Kept(context, constants, n_inputs)
-    known = record_steps(first, steps, entries, outputs)
+    outcomes = record_steps(first, steps, entries, outputs)
     plan = plan_joins(first)
     plan.apply(first)
-    leaving = {operand.slot for operand in _operands([known[i] for i in outputs])}
+    leaving = {operand.slot for operand in _operands([outcomes[i] for i in outputs])}
     beside = schedule(first.events, context.lanes).beside if context.lanes > 1 else None
     layout = lay_out(first.events, first.sizes, leaving, beside)
     offsets = tuple(array.offset for array in _arrays(entries).values())
     again = _again(context, constants, steps, entries, outputs, n_inputs, layout, plan)
-    kept, results = again(offsets)
-    return Recording(context, kept, layout, plan, results, n_inputs, offsets, again)
+    recorder, results = again(offsets)
+    return Recording(context, recorder, layout, plan, results, n_inputs, offsets, again)
 
 
 def restored_recording(
@@ -359,7 +367,7 @@ def restored_recording(
     steps: Callable[[], Sequence[tuple[int, Step]]],
     entries: Mapping[int, Entry],
     outputs: Sequence[int],
-    told: StoredRecording,
+    stored: StoredRecording,
 ) -> Recording | None:
     """Return the recording that another process has made of the same steps; None where libraries tell something else.
 
@@ -369,21 +377,25 @@ def restored_recording(
         As for :func:`make_recording`.
     steps : callable
         Gives the steps, which are wanted where an offset differs, and where a kernel finds something wrong.
-    told : StoredRecording
+    stored : StoredRecording
     """
-    if any(workspace_of(context, call) != found for call, found in told.workspaces):
+    if any(workspace_of(context, call) != size for call, size in stored.workspaces):
         return None
     # Libraries that multiply matrices are started by a first product.
-    if not all(has_products(context, e.operands[0].dtype) for e in told.kept.events if e.kind == "product"):
+    if not all(has_products(context, e.operands[0].dtype) for e in stored.kept.events if e.kind == "product"):
         return None
-    kept = Kept(context, constants, told.n_inputs, told.layout.places)
-    kept.restore(told.kept)
-    kept.workspaces = list(told.workspaces)
+    recorder = Kept(context, constants, stored.n_inputs, stored.layout.places)
+    recorder.restore(stored.kept)
+    recorder.workspaces = list(stored.workspaces)
 
     def again(offsets: tuple[int, ...]) -> tuple[Kept, list[Entry]]:
-        return _again(context, constants, steps(), entries, outputs, told.n_inputs, told.layout, told.plan)(offsets)
+        return _again(context, constants, steps(), entries, outputs, stored.n_inputs, stored.layout, stored.plan)(
+            offsets
+        )
 
-    return Recording(context, kept, told.layout, told.plan, told.results, told.n_inputs, told.offsets, again)
+    return Recording(
+        context, recorder, stored.layout, stored.plan, stored.results, stored.n_inputs, stored.offsets, again
+    )
 
 
 def _arrays(entries: Mapping[int, Entry]) -> dict[int, DeviceOperand]:
@@ -400,16 +412,16 @@ def _again(
     layout: Layout,
     plan: JoinPlan,
 ) -> Callable[[tuple[int, ...]], tuple[Kept, list[Entry]]]:
-    """Return what records steps with other offsets of the inputs."""
+    """Return a function that records steps with other offsets of the inputs."""
 
     def again(offsets: tuple[int, ...]) -> tuple[Kept, list[Entry]]:
         moved = dict(entries)
         for (i, array), offset in zip(_arrays(entries).items(), offsets, strict=True):
             moved[i] = replace(array, offset=offset)
-        kept = Kept(context, constants, n_inputs, layout.places)
-        found = record_steps(kept, steps, moved, outputs)
-        plan.apply(kept)
-        return kept, [found[i] for i in outputs]
+        recorder = Kept(context, constants, n_inputs, layout.places)
+        results = record_steps(recorder, steps, moved, outputs)
+        plan.apply(recorder)
+        return recorder, [results[i] for i in outputs]
 
     return again
 

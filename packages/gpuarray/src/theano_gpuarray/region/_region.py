@@ -27,9 +27,9 @@ __all__ = ["KEYED", "MOVED", "RECORDINGS", "Outline", "Region", "Shelf", "explai
 
 #: Recordings that a region keeps, for so many combinations of shapes and numbers; the one used longest ago goes first.
 RECORDINGS = 64
-#: Bytes to which the offsets of two calls with one recording are equal: what a kernel was chosen for may depend on it.
+#: Bytes to which the offsets of two calls with one recording are equal: the choice of a kernel may depend on it.
 _ALIGNED = 16
-#: What matters of an array on the host: that it is transferred, and its elements; the same numbers as in c/replays.c.
+#: The needs for an array on the host: its transfer, and its elements; the same numbers as in c/replays.c.
 MOVED, KEYED = 1, 2
 
 Value: TypeAlias = Any
@@ -37,15 +37,15 @@ Value: TypeAlias = Any
 
 @record
 class _Call:
-    """What is known of the values of a call.
+    """Facts about the values of a call.
 
     Attributes
     ----------
     values : sequence
     entries : dict of int to Entry, or None
-        What recorders have to know of them; None where it has not been asked for.
+        Entries for recorders; None where nobody has asked for them.
     key : tuple
-        What a recording holds for.
+        The key of a recording.
     offsets : tuple of int
         Those of the arrays that are on the device.
     """
@@ -57,10 +57,10 @@ class _Call:
 
 
 class Shelf(Protocol):
-    """What keeps recordings for other processes."""
+    """A store of recordings for other processes."""
 
     def find(self, key: Hashable) -> StoredRecording | None:
-        """Return what has been kept under a key; None where there is nothing."""
+        """Return the entry of a key; None where there is nothing."""
 
     def put(self, key: Hashable, recording: StoredRecording) -> None:
         """Keep a recording."""
@@ -68,7 +68,7 @@ class Shelf(Protocol):
 
 @record
 class Outline:
-    """What a region has to know of its steps where recordings of them are there already.
+    """A region's facts about its steps where recordings of them are there already.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class Outline:
         The steps that each call takes for itself, with their numbers.
     keyed, moved, asked : frozenset of int
         Inputs whose value on the host is a part of the key of a recording; values that are transferred if they are on
-        the host; inputs whose value on the host matters to what is done in a call.
+        the host; inputs whose value on the host matters to a call.
     viewed : frozenset of int
         Constants that are moved to the device, since views of them are taken.
     """
@@ -91,16 +91,16 @@ class Outline:
 class Region:
     """Runs steps on a device.
 
-    The first call with some shapes records the steps: device forms work out shapes, refuse what does not fit, and tell
+    The first call with some shapes records the steps: device forms work out shapes, refuse wrong ones, and tell
     which launches there are. Later calls replay them. A recording holds for the shapes and strides of arrays and for
-    the values of numbers that the host has to know, but for those that only say where a view of an input begins: what
-    changes with an offset is replaced in the recording. A region keeps :data:`RECORDINGS` of them.
+    the values of numbers that the host has to know, but for those that only say where a view of an input begins:
+    numbers changes with an offset is replaced in the recording. A region keeps :data:`RECORDINGS` of them.
 
     Parameters
     ----------
     context : GpuContext
     steps : sequence of Step, or callable
-        In the order in which they run; or what gives them.
+        In the order in which they run; or a function that returns them.
     inputs, outputs : sequence of int
         The values that calls give and get.
     constants : mapping of int to object
@@ -108,7 +108,7 @@ class Region:
     fuse : callable, optional
         ``(steps with their numbers, outputs) -> steps``: puts steps together that one launch can do.
     outline : Outline, optional
-        What is known of the steps; then they are asked for only if they have to be recorded.
+        Facts about the steps; then they are asked for only if they have to be recorded.
 
     Attributes
     ----------
@@ -118,7 +118,7 @@ class Region:
         Constants on the device.
     outline : Outline
     flags : bytes
-        For each input what matters of an array on the host: that it is transferred, its elements, or both.
+        For each input the needs for an array on the host: its transfer, its elements, or both.
 
     Examples
     --------
@@ -166,17 +166,17 @@ class Region:
         self._replays = Replays(context.native, GpuArray, context, np.empty, self.flags)
 
     def _outlined(self) -> Outline:
-        """Return what calls have to know of the steps.
+        """Return the facts about the steps that calls need.
 
         Constants of which views are taken are on the device, unless the host has to know them, too: each call takes
-        views of what has memory before anything is recorded.
+        views of arrays with memory before anything is recorded.
         """
-        whole = self._whole()
-        asked = {i for _, step in whole for i in step.host_inputs}
-        viewed = {i for _, step in whole if isinstance(step.task, IndexViewKernel) for i in step.inputs}
+        is_single = self._whole()
+        asked = {i for _, step in is_single for i in step.host_inputs}
+        viewed = {i for _, step in is_single if isinstance(step.task, IndexViewKernel) for i in step.inputs}
         on_host = {number for number, value in self._fixed.items() if not isinstance(value, GpuArray)}
         moved = (viewed - asked) & on_host
-        views, steps = _split(whole, {*self.inputs, *self._fixed}, on_host - moved)
+        views, steps = _split(is_single, {*self.inputs, *self._fixed}, on_host - moved)
         self._known = steps
         keyed = frozenset[int]().union(*(step.host_inputs for _, step in steps)).intersection(self.inputs)
         return Outline(
@@ -208,11 +208,11 @@ class Region:
         return numbered if self._fuse is None else self._fuse(numbered, set(self.outputs))
 
     def keep_on(self, shelf: Shelf) -> None:
-        """Let recordings be looked for on a shelf before they are made, and kept there, those that there are, too."""
+        """Let recordings be looked for on a shelf before they are made, and kept there, existing ones, too."""
         with self._lock:
             self._shelf = shelf
-            made = list(self._recordings.items())
-        for key, recording in made:
+            recordings = list(self._recordings.items())
+        for key, recording in recordings:
             self._put(key, recording)
 
     def __call__(self, values: Sequence[Value]) -> list[Value]:
@@ -223,10 +223,10 @@ class Region:
         StepError
             If operands do not fit, or a kernel has found a wrong value; nothing that was given has been changed.
         """
-        given = values if type(values) is list else list(values)
+        operands = values if type(values) is list else list(values)
         token = flags_token()
-        found = self._replays.run(given, token)
-        return self._first(given, token) if found is None else found
+        results = self._replays.run(operands, token)
+        return self._first(operands, token) if results is None else results
 
     def _first(self, values: list[Value], token: int) -> list[Value]:
         """Make a call that is not known yet."""
@@ -270,7 +270,7 @@ class Region:
         return _Call(values, entries, tuple(key), tuple(offsets))
 
     def entries(self, values: Sequence[Value]) -> dict[int, Entry]:
-        """Return what recorders have to know of the values of a call, with views of them."""
+        """Return entries for recorders from the values of a call, with views of them."""
         entries: dict[int, Entry] = {}
         for slot, (number, value) in enumerate(zip(self.inputs, values, strict=True)):
             if isinstance(value, GpuArray):
@@ -288,12 +288,12 @@ class Region:
             else:
                 entries[number] = np.asarray(value)
         kept = Kept(self.context, self.constants, slot)
-        found = record_steps(kept, self._views, entries)
+        entries_by_slot = record_steps(kept, self._views, entries)
         assert not kept.held, "memory that views need is there before"
-        return found
+        return entries_by_slot
 
     def _replay(self, call: _Call) -> tuple[Recording, Replay]:
-        """Return what runs for a call, recorded now if it is the first one of its kind."""
+        """Return the commands of a call, recorded now if it is the first one of its kind."""
         exact = (call.key, call.offsets)
         key: Hashable = exact if call.key in self._exact else call.key
         recording = self._recordings.get(key) or self._found(key, call) or self._record(key, call)
@@ -309,50 +309,52 @@ class Region:
     def _record(self, key: Hashable, call: _Call) -> Recording:
         entries = self.entries(call.values) if call.entries is None else call.entries
         steps = self._recorded_steps()
-        made = make_recording(self.context, self.constants, steps, entries, self.outputs, self._slots)
-        self._put(key, made)
-        return self._added(key, made)
+        recording = make_recording(self.context, self.constants, steps, entries, self.outputs, self._slots)
+        self._put(key, recording)
+        return self._added(key, recording)
 
     def _found(self, key: Hashable, call: _Call) -> Recording | None:
         """Return the recording for a call that another process has made; None where there is none."""
-        told = None if self._shelf is None else self._shelf.find(key)
-        if told is None:
+        stored = None if self._shelf is None else self._shelf.find(key)
+        if stored is None:
             return None
         entries = self.entries(call.values) if call.entries is None else call.entries
-        made = restored_recording(self.context, self.constants, self._recorded_steps, entries, self.outputs, told)
-        return None if made is None else self._added(key, made)
+        recording = restored_recording(
+            self.context, self.constants, self._recorded_steps, entries, self.outputs, stored
+        )
+        return None if recording is None else self._added(key, recording)
 
-    def _added(self, key: Hashable, made: Recording) -> Recording:
-        self._recordings[key] = made
+    def _added(self, key: Hashable, recording: Recording) -> Recording:
+        self._recordings[key] = recording
         if len(self._recordings) > RECORDINGS:
             self._recordings.popitem(last=False)
-        return made
+        return recording
 
     def _put(self, key: Hashable, recording: Recording) -> None:
-        told = None if self._shelf is None else recording.stored()
-        if self._shelf is not None and told is not None:
-            self._shelf.put(key, told)
+        stored = None if self._shelf is None else recording.stored()
+        if self._shelf is not None and stored is not None:
+            self._shelf.put(key, stored)
 
 
 def _split(
-    steps: Sequence[tuple[int, Step]], given: Collection[int], on_host: Collection[int]
+    steps: Sequence[tuple[int, Step]], inputs: Collection[int], on_host: Collection[int]
 ) -> tuple[list[tuple[int, Step]], list[tuple[int, Step]]]:
-    """Return the steps that only take views of what is given, which each call does for itself, and the others.
+    """Return the steps that only take views of inputs, which each call does for itself, and the others.
 
     So numbers that say where a view begins are no part of a key. Arrays that are `on_host` have no memory to view.
     """
-    known, views, others = set(given), list[tuple[int, Step]](), list[tuple[int, Step]]()
+    static, views, others = set(inputs), list[tuple[int, Step]](), list[tuple[int, Step]]()
     for number, step in steps:
         arrays = {i for i in step.inputs if i not in step.host_inputs}
-        if isinstance(step.task, IndexViewKernel) and known.issuperset(step.inputs) and arrays.isdisjoint(on_host):
+        if isinstance(step.task, IndexViewKernel) and static.issuperset(step.inputs) and arrays.isdisjoint(on_host):
             views.append((number, step))
-            known.update(step.outputs)
+            static.update(step.outputs)
         else:
             others.append((number, step))
     return views, others
 
 
 def explain_failure(failure: Callable[[int], tuple[int, Explain]], number: int, *told: int) -> None:
-    """Raise what a kernel has found wrong; `failure` gives the step of a number, and what makes the exception."""
+    """Raise a kernel's failure; `failure` gives the step of a number, and the constructor of the exception."""
     step, explain = failure(number)
     raise StepError(step, [], explain(*told))

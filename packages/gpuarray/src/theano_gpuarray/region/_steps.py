@@ -1,4 +1,4 @@
-"""What a region computes: steps over numbered values, and how they are told to a recorder."""
+"""The work of a region: steps over numbered values, and their way to a recorder."""
 
 from __future__ import annotations
 
@@ -54,20 +54,20 @@ class Fusion:
         self.parts = tuple(parts)
         self.outputs = tuple(outputs)
 
-    def record(self, recorder: StepRecorder, known: Mapping[int, Entry]) -> Mapping[int, Entry] | None:
+    def record(self, recorder: StepRecorder, values: Mapping[int, Entry]) -> Mapping[int, Entry] | None:
         """Record all parts at once.
 
         Parameters
         ----------
         recorder : StepRecorder
-        known : mapping of int to Entry
+        values : mapping of int to Entry
             The values that the parts read of others.
 
         Returns
         -------
         mapping of int to Entry, or None
             The values that others read; None where the parts have to be recorded one by one, which also raises the
-            errors of what does not fit.
+            errors of wrong operands.
         """
         return None
 
@@ -112,7 +112,7 @@ class OnHost:
     value: NDArray[Any] | None = None
 
 
-#: What is known of a value while steps are recorded.
+#: Facts about a value while steps are recorded.
 Entry: TypeAlias = Operand | OnHost
 
 
@@ -123,7 +123,7 @@ class StepError(Exception):
     ----------
     step : int
     operands : sequence
-        What is known of its inputs; empty where it failed on the device.
+        Facts about its inputs; empty where it failed on the device.
     error : Exception
         Why.
     """
@@ -136,7 +136,7 @@ class StepError(Exception):
 
 
 class StepRecorder(Recorder, Protocol):
-    """A recorder that is told which step it records.
+    """A recorder that knows which step it records.
 
     Attributes
     ----------
@@ -158,15 +158,15 @@ class _Lives:
         self._ends: dict[int, int] = {}
 
     def enter(self, values: Mapping[int, Entry]) -> None:
-        """Take note of values that are known now. What is made later of a slot is made of one of these."""
+        """Take note of values that are known now. Later values of a slot are made of one of these."""
         for i, entry in values.items():
             operand = entry.operand if isinstance(entry, OnHost) else entry
             if isinstance(operand, DeviceOperand):
                 self._ends[operand.slot] = max(self._ends.get(operand.slot, -1), self._reads.get(i, -1))
 
-    def dying(self, position: int, given: Sequence[Entry]) -> set[int]:
+    def dying(self, position: int, inputs: Sequence[Entry]) -> set[int]:
         """Return the slots that one operand of a step has, and nothing reads afterwards."""
-        slots = [entry.slot for entry in given if isinstance(entry, DeviceOperand)]
+        slots = [entry.slot for entry in inputs if isinstance(entry, DeviceOperand)]
         return {slot for slot in slots if slots.count(slot) == 1 and self._ends.get(slot, -1) <= position}
 
 
@@ -198,31 +198,31 @@ def record_steps(
     StepError
         If a device form refuses its operands.
     """
-    known = dict(entries)
+    values = dict(entries)
     lives = _Lives(steps, outputs)
-    lives.enter(known)
+    lives.enter(values)
     for position, (number, step) in enumerate(steps):
-        given = [known[i] for i in step.inputs]
-        recorder.step, recorder.dying = number, lives.dying(position, given)
+        operands = [values[i] for i in step.inputs]
+        recorder.step, recorder.dying = number, lives.dying(position, operands)
         if isinstance(step.task, Fusion):
-            made = _fused(recorder, step.task, dict(zip(step.inputs, given, strict=True)), step.outputs)
+            results = _fused(recorder, step.task, dict(zip(step.inputs, operands, strict=True)), step.outputs)
         else:
-            made = dict(zip(step.outputs, _results(recorder, number, step, given), strict=True))
-        lives.enter(made)
-        known.update(made)
-    return known
+            results = dict(zip(step.outputs, _results(recorder, number, step, operands), strict=True))
+        lives.enter(results)
+        values.update(results)
+    return values
 
 
 def _fused(
-    recorder: StepRecorder, fusion: Fusion, known: Mapping[int, Entry], outputs: Sequence[int]
+    recorder: StepRecorder, fusion: Fusion, values: Mapping[int, Entry], outputs: Sequence[int]
 ) -> dict[int, Entry]:
     """Record a fusion at once, or part by part."""
     recorder.dying = set()  # several parts may read an operand
-    made = fusion.record(recorder, known)
-    if made is None:
-        # What the parts read may be read by others, too, of which nothing is known here.
-        made = record_steps(recorder, fusion.parts, known, {*outputs, *known})
-    return {i: made[i] for i in outputs}
+    results = fusion.record(recorder, values)
+    if results is None:
+        # The inputs of the parts may have other readers, which are not known here.
+        results = record_steps(recorder, fusion.parts, values, {*outputs, *values})
+    return {i: results[i] for i in outputs}
 
 
 def _results(recorder: StepRecorder, number: int, step: Step, given: Sequence[Entry]) -> Sequence[Entry]:
@@ -270,17 +270,17 @@ def record_inside(
     Raises
     ------
     Exception
-        What a step refuses.
+        The errors of a step.
     """
     step, dying = recorder.step, recorder.dying
     try:
         # The operands of the form may be read by others.
-        known = record_steps(recorder, steps, entries, {*outputs, *entries})
+        results = record_steps(recorder, steps, entries, {*outputs, *entries})
     except StepError as failure:
         raise failure.error from failure
     finally:
         recorder.step, recorder.dying = step, dying
-    return [entry_on_device(recorder, known[i]) for i in outputs]
+    return [entry_on_device(recorder, results[i]) for i in outputs]
 
 
 def entry_on_device(recorder: StepRecorder, entry: Entry) -> DeviceOperand:
@@ -298,7 +298,7 @@ def entry_on_host(entry: Entry) -> NDArray[Any]:
 
 
 def _seen(entry: Entry) -> Any:
-    """Return what messages tell of a value."""
+    """Return the description of a value for messages."""
     if isinstance(entry, OnHost):
         return entry.operand if entry.value is None else entry.value
     return entry

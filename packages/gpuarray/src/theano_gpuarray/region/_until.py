@@ -24,7 +24,7 @@ __all__ = ["Ended", "UntilRecording", "record_until"]
 
 #: Steps that are done before it is looked at the condition for the first time.
 _FIRST = 4
-#: Bytes of all values of all outputs, at most: what goes on beyond the last step must not overwrite what it has made.
+#: Bytes of all values of all outputs, at most: steps beyond the last one must not overwrite results.
 _MOST = 1 << 28
 
 #: The number of steps, and the outputs; None where a kernel has found a wrong value.
@@ -64,7 +64,7 @@ class UntilRecording(LoopRecording):
         self._lock = threading.Lock()
 
     def entry(self) -> Any:
-        """Return what calls do first: the steps up to the first look at the condition; the result is all memory."""
+        """Return the first work of a call: the steps before the first look at the condition; and all memory."""
         count = min(_FIRST, self._n)
         body = self.begin(count)
         if body is None or sum(rows.count * rows.nbytes for rows in self._rows.values()) > _MOST:
@@ -116,17 +116,17 @@ class UntilRecording(LoopRecording):
         """Return the first of some steps after which the loop ends; None where it goes on."""
         last = self._count - 1
         offset = min(self._rows[last].written(i) for i in (begin, begin + count - 1))
-        found = np.empty(count, np.bool_)
-        memory[self._index[self._first + last]].read(offset, found)
-        order = found[::-1] if self._plan.backwards else found
+        ends = np.empty(count, np.bool_)
+        memory[self._index[self._first + last]].read(offset, ends)
+        order = ends[::-1] if self._plan.backwards else ends
         return int(order.argmax()) if order.any() else None
 
     def _failed(self, memory: Sequence[_device.Buffer]) -> bool:
         if self._status is None:
             return False
-        found = np.zeros(STATUS_LENGTH, np.int64)
-        memory[self._status].read(0, found)
-        return bool(found[0])
+        status = np.zeros(STATUS_LENGTH, np.int64)
+        memory[self._status].read(0, status)
+        return bool(status[0])
 
     def _value(self, k: int, done: int, memory: Sequence[_device.Buffer]) -> GpuArray:
         """Return an output after so many steps."""
@@ -135,12 +135,12 @@ class UntilRecording(LoopRecording):
         if self._stacked[k]:
             shape, offset = (done, *shape), min(rows.written(0), offset)
         dtype = np.dtype(rows.dtype)
-        found = GpuArray(buffer, dtype, shape, contiguous_strides(shape, dtype.itemsize), offset, self._context)
-        return found.copy() if 2 * found.nbytes < buffer.nbytes else found
+        value = GpuArray(buffer, dtype, shape, contiguous_strides(shape, dtype.itemsize), offset, self._context)
+        return value.copy() if 2 * value.nbytes < buffer.nbytes else value
 
 
 def explain_nothing(*told: int) -> None:
-    """Take what nobody asks for: the status is looked at with the condition."""
+    """Accept the question: the status is looked at with the condition."""
 
 
 def record_until(
@@ -151,7 +151,7 @@ def record_until(
     Returns
     -------
     tuple or None
-        What :meth:`Replays.keep` takes. The one result of such calls is a pair: an object whose method `finish` returns
-        the number of steps and the outputs, and what it has to be given.
+        The argument of :meth:`Replays.keep`. The one result of such calls is a pair: an object whose method `finish`
+        returns the number of steps and the outputs, and its argument.
     """
     return UntilRecording(region, plan, n, values, shapes).entry()

@@ -1,4 +1,4 @@
-"""Types of what is on devices, transfers, and the base of ops that run there."""
+"""Types of values on devices, transfers, and the base of ops that run there."""
 
 from ._array_type import GpuArrayType as GpuArrayType, context_of as context_of
 from ._context_name import infer_context_name as infer_context_name

@@ -41,7 +41,7 @@ class GpuArrayType(ArrayCode, Type):
 
     Invariants
     ----------
-    Two types are equal if dtype, broadcast pattern and context are; what else is known of lengths refines a type.
+    Two types are equal if dtype, broadcast pattern and context are; further known lengths refine a type.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class GpuArrayType(ArrayCode, Type):
         name: str | None = None,
     ) -> None:
         get_context(context_name)
-        # The type on the host says what dtypes and lengths there are.
+        # The type on the host defines dtypes and lengths.
         host = host_type(dtype, tuple(_length(entry) for entry in broadcastable))
         self.dtype: str = host.dtype
         self.shape: tuple[int | None, ...] = tuple(host.shape)
@@ -87,7 +87,7 @@ class GpuArrayType(ArrayCode, Type):
         self.__dict__.update(state)
         self._work_out()
 
-    # ---- what it is
+    # ---- meaning
 
     @property
     def ndim(self) -> int:  # type: ignore[override]  # worked out here
@@ -121,8 +121,8 @@ class GpuArrayType(ArrayCode, Type):
 
     def dtype_specs(self) -> tuple[type, str, str]:
         """Return the class of its numbers in Python, the name of the dtype in C, and NumPy's constant for it."""
-        found: tuple[type, str, str] = self.host.dtype_specs()
-        return found
+        names: tuple[type, str, str] = self.host.dtype_specs()
+        return names
 
     def c_element_type(self) -> str:
         """Return the type of an element in kernels, as ``ga_float``."""
@@ -200,7 +200,7 @@ class GpuArrayType(ArrayCode, Type):
         elif strict and not isinstance(value, Variable):
             raise TypeError(self._refusal(value, "strict is set, so only an array on this device will do"))
         else:
-            # The type on the host tells what is wrong with a value, and which conversions lose nothing.
+            # The type on the host finds faults of a value, and knows which conversions lose nothing.
             array = asarray(self.host.filter(value, allow_downcast=allow_downcast), context=self.context)
         self._check_shape(array)
         return array
@@ -225,15 +225,15 @@ class GpuArrayType(ArrayCode, Type):
             raise TypeError(
                 self._refusal(array, f"wrong number of dimensions: expected {self.ndim}, got {len(array.shape)}")
             )
-        for axis, (wanted, got) in enumerate(zip(self.shape, array.shape, strict=True)):
-            if wanted is not None and wanted != got:
-                kind = "broadcastable dimension" if wanted == 1 else "dimension"
-                raise TypeError(self._refusal(array, f"{kind} {axis} must have length {wanted}, got {got}"))
+        for axis, (length, got) in enumerate(zip(self.shape, array.shape, strict=True)):
+            if length is not None and length != got:
+                kind = "broadcastable dimension" if length == 1 else "dimension"
+                raise TypeError(self._refusal(array, f"{kind} {axis} must have length {length}, got {got}"))
 
     def _refusal(self, value: Any, reason: str) -> str:
         if isinstance(value, (GpuArray, np.ndarray)):
-            place = "on a device" if isinstance(value, GpuArray) else "on the host"
-            what = f"an array {place} of dtype {value.dtype} and shape {tuple(value.shape)}"
+            location = "on a device" if isinstance(value, GpuArray) else "on the host"
+            what = f"an array {location} of dtype {value.dtype} and shape {tuple(value.shape)}"
         else:
             what = f"{value!r:.60} ({type(value).__name__})"
         return format_error(
@@ -305,7 +305,7 @@ class GpuArrayType(ArrayCode, Type):
         var = self._here(var)
         if self.is_super(var.type):
             return var
-        # What narrows a static shape is an op on the host; its check costs a transfer, which rewriting removes.
+        # An op on the host narrows a static shape; its check costs a transfer, which rewriting removes.
         return self.convert_variable(_conversions["to_host"](var))
 
     # ---- printing

@@ -1,4 +1,4 @@
-"""What the types of devices say in C, for C code of ops; see the headers in the folder of `get_include`."""
+"""The C code of the types of devices, for C code of ops; see the headers in the folder of `get_include`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _VERSION = 1
 
 
 class _DeviceCode(CLinkerType):
-    """What is alike for arrays and contexts: the C variable is a pointer to an object."""
+    """The common part of arrays and contexts: the C variable is a pointer to an object."""
 
     _c_type: str
 

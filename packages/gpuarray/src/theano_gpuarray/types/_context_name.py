@@ -20,8 +20,9 @@ def infer_context_name(*vars: Any) -> Hashable:
     Parameters
     ----------
     *vars : Variable
-        Those that shall be on the device. The first one that is there decides, or has just been transferred from there,
-        or has the name in its attribute ``tag.context_name``; or, where it is computed of one variable, that one does.
+        Variables that shall be on the device. The first one that is there decides, or has just been transferred from
+        there, or has the name in its attribute ``tag.context_name``; or, where it is computed of one variable, that one
+        does.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Ops that run on a device: each does there what an op of the host says."""
+"""Ops that run on a device: each does there the work of an op of the host."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ DEVICE = Target("device")
 
 
 class DeviceOp(Op):
-    """An op that does on a device what an op of the host says.
+    """An op that does on a device the work of an op of the host.
 
     Inputs may be on the device or on the host; those on the host that are no lengths or positions are transferred when
     the node runs.
@@ -52,7 +52,7 @@ class DeviceOp(Op):
     Parameters
     ----------
     host_op : Op
-        Says what is computed, by its kernel (`native_kernel`).
+        Defines the work, by its kernel (`native_kernel`).
 
     Notes
     -----
@@ -76,19 +76,19 @@ class DeviceOp(Op):
         Raises
         ------
         TypeError, ValueError
-            What the op of the host refuses.
+            The errors of the op of the host.
         NoDeviceForm
             If devices cannot compute this.
         """
         stand_ins = [_stand_in(x) for x in inputs]
         host = self.host_op.make_node(*stand_ins)
-        given = {stand_in: x for stand_in, x in zip(stand_ins, inputs, strict=True) if isinstance(x, Variable)}
-        # Some ops settle what they leave open, axes or dtypes, when they are applied.
+        operands = {stand_in: x for stand_in, x in zip(stand_ins, inputs, strict=True) if isinstance(x, Variable)}
+        # Some ops settle open parameters, axes or dtypes, when they are applied.
         op = self if host.op is self.host_op else self.with_host_op(host.op)
-        return op.applied(host, [_in_place_of(v, given) for v in host.inputs])
+        return op.applied(host, [_in_place_of(v, operands) for v in host.inputs])
 
     def with_host_op(self, host_op: Op) -> Self:
-        """Return an op like this one that does what another op of the host says."""
+        """Return an op like this one for another op of the host."""
         twin = copy.copy(self)
         twin.host_op = host_op
         return twin
@@ -101,7 +101,7 @@ class DeviceOp(Op):
         kernel: Kernel | None = None,
         context_name: Any = _INFERRED,
     ) -> Apply[Self]:
-        """Return the node that does what a node of the host does, for inputs of the same dtypes and shapes.
+        """Return the node that does the work of a node of the host, for inputs of the same dtypes and shapes.
 
         Parameters
         ----------
@@ -112,7 +112,7 @@ class DeviceOp(Op):
         kernel : Kernel, optional
             The kernel of `host`, where it is known.
         context_name : str or None, optional
-            Where the node runs; by default what the inputs say.
+            Where the node runs; by default the context of the inputs.
 
         Raises
         ------
@@ -147,11 +147,11 @@ class DeviceOp(Op):
         return node
 
     def device_kernel(self, kernel: Kernel) -> Kernel:
-        """Return what the device runs for a kernel of the op of the host; subclasses may say more of it."""
+        """Return the device's code for a kernel of the op of the host; subclasses may extend it."""
         return kernel
 
     def host_node(self, node: Apply[Self], *, transfer: bool = False) -> Apply:
-        """Return the node of the host that says what a node of this op computes.
+        """Return the node of the host that defines the work of a node of this op.
 
         Parameters
         ----------
@@ -171,15 +171,15 @@ class DeviceOp(Op):
             cell[0] = result
 
     def do_constant_folding(self, node: Apply[Self]) -> bool:
-        """Leave constants as they are: what they are worth on the host was looked at before."""
+        """Leave constants as they are: their values on the host were looked at before."""
         return False
 
     def connection_pattern(self, node: Apply[Self]) -> list[list[bool]]:
         """Return which outputs depend on which inputs, as for the op of the host."""
-        own: Callable[[Apply], list[list[bool]]] | None = getattr(self.host_op, "connection_pattern", None)
-        if own is None:
+        pattern: Callable[[Apply], list[list[bool]]] | None = getattr(self.host_op, "connection_pattern", None)
+        if pattern is None:
             return [[True] * len(node.outputs) for _ in node.inputs]
-        return own(self.host_node(node))
+        return pattern(self.host_node(node))
 
     def __str__(self) -> str:
         return f"Gpu{self.host_op}"
@@ -229,7 +229,7 @@ def host_inputs_of(kernel: Kernel, count: int) -> Sequence[int]:
 
 
 def runner_of(node: Apply) -> Callable[[list[Any]], list[Any]]:
-    """Return what computes the outputs of a node from values of its inputs, at once."""
+    """Return a function that computes the outputs of a node from values of its inputs, at once."""
     kernel, name = device_kernel(node), node.outputs[0].type.context_name
 
     def run(values: list[Any]) -> list[Any]:
@@ -266,18 +266,18 @@ def _on_device(v: Any, name: Hashable) -> Any:
     return kind.make_constant(v.data) if isinstance(v, Constant) else GpuFromHost(name)(v)
 
 
-def _in_place_of(v: Variable, given: Mapping[Variable, Any]) -> Variable:
-    """Return the operand for which a variable of a host node stands: what was given, or what is computed of that."""
-    if v in given:
-        operand: Variable = given[v]
+def _in_place_of(v: Variable, replacements: Mapping[Variable, Any]) -> Variable:
+    """Return the operand for which a variable of a host node stands: an input, or a result computed from inputs."""
+    if v in replacements:
+        operand: Variable = replacements[v]
         return operand
     node = v.owner
-    if node is None or not any(_depends(u, given) for u in node.inputs):
+    if node is None or not any(_depends(u, replacements) for u in node.inputs):
         return v
     # The op of the host has prepared an operand, by inserting dimensions or converting it: the device does the same.
-    device = DeviceOp(node.op).applied(node, [_in_place_of(u, given) for u in node.inputs])
-    found: Variable = device.outputs[node.outputs.index(v)]
-    return found
+    device = DeviceOp(node.op).applied(node, [_in_place_of(u, replacements) for u in node.inputs])
+    replacement: Variable = device.outputs[node.outputs.index(v)]
+    return replacement
 
 
 def _depends(v: Variable, given: Mapping[Variable, Any]) -> bool:
@@ -310,15 +310,15 @@ def _shape(node: Apply[DeviceOp], input_shapes: list[Any]) -> Sequence[Any]:
 @pullback.register(DeviceOp)
 def _pullback(node: Apply[DeviceOp], cotangents: list[Variable]) -> Sequence[Variable | None]:
     rule = pullback.lookup(node.op.host_op)
-    given = [host_from_gpu(g) if _is_on_device(g) else g for g in cotangents]
-    return rule(node.op.host_node(node, transfer=True), given)
+    gradients = [host_from_gpu(g) if _is_on_device(g) else g for g in cotangents]
+    return rule(node.op.host_node(node, transfer=True), gradients)
 
 
 @pushforward.register(DeviceOp)
 def _pushforward(node: Apply[DeviceOp], tangents: list[Variable | None]) -> Sequence[Variable | None]:
     rule = pushforward.lookup(node.op.host_op)
-    given = [host_from_gpu(t) if _is_on_device(t) else t for t in tangents]
-    return rule(node.op.host_node(node, transfer=True), given)
+    tangents_on_host = [host_from_gpu(t) if _is_on_device(t) else t for t in tangents]
+    return rule(node.op.host_node(node, transfer=True), tangents_on_host)
 
 
 batch_rule.declare_absent(DeviceOp, "graphs are applied to batches before they are compiled for a device")

@@ -24,7 +24,7 @@ _registered = _Registered()
 
 
 def register_host_type(maker: Maker) -> Maker:
-    """Say what types arrays on the host have; called once by the layer that defines them.
+    """Set the types of arrays on the host; called once by the layer that defines them.
 
     Parameters
     ----------

@@ -56,7 +56,7 @@ class GpuFromHost(TransferOp):
         self.context_name = context_name
 
     def make_node(self, x: Any) -> Apply[Self]:
-        """Apply to a tensor; TypeError for what is none."""
+        """Apply to a tensor; TypeError for other variables."""
         variable = _variable(x, self)
         spec = host_spec(variable)
         return Apply(self, [variable], [GpuArrayType(spec.dtype, spec.shape, self.context_name).make_variable()])
@@ -170,7 +170,7 @@ function_cache_depends_on(identity_of_contexts)
 
 @pullback.register(GpuFromHost, HostFromGpu)
 def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
-    # Gradients are added and used by expressions on the host, whatever their variable is; rewriting moves these.
+    # Gradients are added and used by expressions on the host, for variables of both kinds; rewriting moves these.
     return [_to_host(cotangents[0])]
 
 

@@ -42,7 +42,7 @@ def default_base_directory() -> str:
     return os.path.join(tempfile.gettempdir(), f"theano-{user}")
 
 
-#: What the keys of the flag `compiledir_format` stand for.
+#: The values of the keys in the flag `compiledir_format`.
 DIRECTORY_KEYS: dict[str, Callable[[], object]] = {
     "device": lambda: "cpu",
     "gxx_version": lambda: compiler_version(str(config.cxx)),
@@ -156,7 +156,7 @@ add_flag(
 )
 add_flag(
     "blas.ldflags",
-    "What a linker is told to link a BLAS library, as '-L/opt/blas -lopenblas': functions that are compiled from then "
+    "The linker's arguments for a BLAS library, as '-L/opt/blas -lopenblas': functions that are compiled from then "
     "on take their matrix products from it. Empty: the BLAS that SciPy brings along. LAPACK is SciPy's in any case.",
     StrFlag(""),
 )
@@ -175,7 +175,7 @@ add_flag(
 )
 add_flag(
     "cmodule.max_cache_size",
-    "Megabytes of compiled code that are kept on disk; above them, what was not used for longest is removed.",
+    "Megabytes of compiled code to keep on disk; above them, the least recently used files are removed.",
     IntFlag(512, lambda value: value > 0),
 )
 add_flag(
@@ -190,7 +190,7 @@ add_flag(
 )
 add_flag(
     "compile.wait",
-    "Longest time in seconds between two looks whether another process has compiled what this one needs too.",
+    "Longest time in seconds between two looks whether another process has compiled the same code.",
     IntFlag(5, lambda value: value > 0),
 )
 add_flag(

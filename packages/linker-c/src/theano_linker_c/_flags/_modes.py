@@ -30,7 +30,7 @@ add_flag(
 )
 add_flag(
     "linker",
-    "What runs the functions of the default mode: 'cvm' (native code) or 'py' (Python); 'vm', 'c', 'c|py' and forms "
+    "The linker of the default mode: 'cvm' (native code) or 'py' (Python); 'vm', 'c', 'c|py' and forms "
     "with '_nogc' are known too.",
     StrFlag("cvm"),
 )
@@ -54,7 +54,7 @@ add_flag(
 )
 add_flag(
     "on_unused_input",
-    "What `function` does with an input that nothing uses.",
+    "The reaction of `function` to an input that nothing uses.",
     EnumFlag("raise", "warn", "ignore"),
 )
 add_flag(
@@ -64,11 +64,11 @@ add_flag(
 )
 add_flag(
     "exception_verbosity",
-    "How much errors of running functions tell: 'high' adds the graph above the failing node, and what is stored.",
+    "The detail of errors of running functions: 'high' adds the graph above the failing node, and stored values.",
     EnumFlag("low", "high"),
 )
 add_flag(
     "profile_optimizer",
-    "Measure what each rewrite takes when a function is compiled, for the detailed part of its profile.",
+    "Measure the time of each rewrite when a function is compiled, for the detailed part of its profile.",
     BoolFlag(False),
 )

@@ -52,14 +52,14 @@ def function(
         Variables (not shared ones) that a call gives values for, in order; or :class:`In`, or the tuples ``(name, x)``,
         ``(x, value)``, ``((x, update), value)``, ``(name, x, value)``, ``(name, (x, update), value)``.
     outputs : Variable, Out, list, dict or None
-        What to compute. A call returns one value, a list, or a dictionary with the same keys; None gives an empty list.
+        The results. A call returns one value, a list, or a dictionary with the same keys; None gives an empty list.
     mode : str, Mode or None
         How to rewrite and run; None follows the configuration.
     updates : mapping or iterable of pairs, optional
         Shared variable -> expression of its new value, stored after everything has been computed. Calls from several
         threads that update one variable, by this function or others, come one after the other.
     givens : mapping or iterable of pairs, optional
-        Variable -> what to put in its place in this function. All substitutions are made at once.
+        Variable -> its substitute in this function. All substitutions are made at once.
     no_default_updates : bool or list of SharedVariable
         True, or for which variables: their `default_update` is left out.
     accept_inplace : bool
@@ -67,7 +67,7 @@ def function(
     name : str, optional
         Name, for messages and printing.
     rebuild_strict : bool
-        False permits `givens` to change types; what depends on them is built again.
+        False permits `givens` to change types; their dependents are built again.
     allow_input_downcast : bool or None
         True: arguments may lose precision when they are cast to an input's dtype. False: never. None: only Python
         floats, to ``floatX``.
@@ -76,7 +76,7 @@ def function(
         is given; a given one gathers the figures of all functions it is passed to. None follows the flag `profile`. The
         figures are in ``f.profile``; ``f.profile.summary()`` prints them.
     on_unused_input : {"raise", "warn", "ignore"}, optional
-        What happens with an input that nothing uses; by default the flag `on_unused_input`.
+        The reaction to an input that nothing uses; by default the flag `on_unused_input`.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""What runs behind `Variable.eval`."""
+"""The code behind `Variable.eval`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class EvalCache:
         return list(self._functions.get(variable, {}).values())
 
     def table_of(self, variable: Variable) -> dict[tuple[int, ...], Function] | None:
-        """Return what is kept for a variable; None where it has not been evaluated."""
+        """Return the cache of a variable; None where it has not been evaluated."""
         return self._functions.get(variable)
 
     def evaluate(self, variable: Variable, inputs_to_values: Mapping[Any, Any]) -> Any:

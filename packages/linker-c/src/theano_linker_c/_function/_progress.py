@@ -16,7 +16,7 @@ from theano_graph import BoolFlag, add_flag, config
 
 add_flag(
     "progress",
-    "Whether a function that takes longer than a second to build says on a terminal, or in a notebook, what is done.",
+    "Whether a function that takes longer than a second to build shows its progress on a terminal, or in a notebook.",
     BoolFlag(True),
 )
 
@@ -31,12 +31,12 @@ class Build:
     Parameters
     ----------
     name : str or None
-        What is built.
+        The name of the function.
 
     Attributes
     ----------
     phase : str
-        What is being done.
+        The present phase.
     """
 
     __slots__ = ("begin", "name", "phase", "shown", "stream")
@@ -61,7 +61,7 @@ class Build:
             _watched.leave(self)
 
     def line(self, seconds: float) -> str:
-        """Return what is said after some time."""
+        """Return the text that is shown after some time."""
         what = f"function `{self.name}`" if self.name else "a function"
         return f"theano: building {what}, {seconds:.0f} s: {self.phase}"
 
@@ -116,7 +116,7 @@ class _Watched:
                     _write(build, "\r" + " " * _width_of(build.shown) + "\r")
 
     def look(self) -> None:
-        """Say what is done until there is no build: the thread's work."""
+        """Show the phase until there is no build: the thread's work."""
         while True:
             time.sleep(BETWEEN)
             with self.lock:

@@ -1,1 +1,1 @@
-"""Instructions over numbered registers, the forms they have, and what lazy ones need first: programs as data."""
+"""Instructions over numbered registers, their forms, and the needs of lazy ones: programs as data."""

@@ -1,4 +1,4 @@
-"""What machines run: a flat list of instructions over numbered registers."""
+"""Programs of machines: a flat list of instructions over numbered registers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ._schedule import Branch, Schedule
 
 @record
 class ArraySpec:
-    """What a native check of an array looks at: dtype and static shape (None where it is known at run time)."""
+    """The criteria of a native check of an array: dtype and static shape (None where it is known at run time)."""
 
     dtype: str
     shape: tuple[int | None, ...]
@@ -47,7 +47,7 @@ def argument_spec_of(variable: Variable) -> ArraySpec | None:
 
 @lru_cache(maxsize=256)
 def _fits_natively(kind: Any) -> bool:
-    """Tell whether the class that has a native check also says what fits: subclasses may refuse or change values."""
+    """Tell whether the class with a native check also defines the filter: subclasses may refuse or change values."""
     owner = next((base for base in kind.__mro__ if "array_spec" in vars(base)), None)
     return owner is not None and getattr(kind, "filter", None) is getattr(owner, "filter", None)
 
@@ -63,7 +63,7 @@ class Instruction:
     release : tuple of int
         Registers that nothing reads afterwards.
     form : Form
-        What runs.
+        The form that runs.
     donors : tuple of tuple of int
         For each of the first outputs, the inputs in whose memory it may lie if nobody else sees that in a call.
     waits : int or None
@@ -100,7 +100,7 @@ class Instruction:
 
 @record
 class Accepts:
-    """What a machine may do with an argument without asking the variable's type.
+    """The values that a machine may accept for an argument without asking the variable's type.
 
     Attributes
     ----------
@@ -120,7 +120,7 @@ class Accepts:
 
 @record
 class ProgramInput:
-    """An argument of a call: its register, its variable, and what the machine may take for it."""
+    """An argument of a call: its register, its variable, and the values that the machine may accept for it."""
 
     register: int
     variable: Variable
@@ -148,7 +148,7 @@ class Program:
     shown : tuple of int
         The position of each instruction in the order in which nodes are shown; empty where that is their own order.
     loops : mapping
-        For each :class:`LoopSpec` for which there is such code, what does all steps of the loop.
+        For each :class:`LoopSpec` for which there is such code, the code of all steps of the loop.
     """
 
     instructions: tuple[Instruction, ...]
@@ -186,10 +186,10 @@ class Hooks:
         Called ``(args, kwargs)`` for calls with keywords or another number of arguments. A tuple that it returns
         holds a value for each input, to go on with; anything else is the result of the call.
     on_input : callable
-        ``(position, value) -> filtered value`` for a value that the fast check does not know; raises what the caller
+        ``(position, value) -> filtered value`` for a value that the fast check does not know; raises the caller's
         shall see.
     finish : callable or None
-        Turns the list of outputs into what the call returns.
+        Turns the list of outputs into the result of the call.
     single : bool
         Whether a call returns its one output itself.
     """

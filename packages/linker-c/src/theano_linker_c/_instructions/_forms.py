@@ -14,14 +14,14 @@ from ._schedule import Branch
 
 @record
 class KernelForm:
-    """A kernel, and what its target has built of it.
+    """A kernel, and its target's build of it.
 
     Attributes
     ----------
     kernel : Kernel
     code : object
         Machine code: of the target in C a :class:`LoadedKernel`, or None where the machine needs no code besides its
-        own; other targets keep here what they launch.
+        own; other targets keep their launches here.
     """
 
     kernel: Kernel
@@ -33,7 +33,7 @@ class PerformForm:
     """The Python code of the op."""
 
 
-#: A kernel; the op's own C code, compiled; what the op's own `make_thunk` made; a choice between inputs, which the
+#: A kernel; the op's own C code, compiled; the thunk of the op's own `make_thunk`; a choice between inputs, which the
 #: machine makes itself; or the op's Python code.
 Form: TypeAlias = KernelForm | CThunk | OwnThunk | Branch | PerformForm
 

@@ -105,15 +105,15 @@ class Calls:
 def when_needed(order: Sequence[Apply], outputs: Sequence[Variable]) -> Mapping[Apply, int]:
     """Return a number for each node that not every call needs; nodes of one number are needed in the same calls.
 
-    What is joined with a node of another number would be computed where nobody asks for it, and could fail there. Ops
+    A node joined with one of another number would be computed where nobody asks for it, and could fail there. Ops
     that are lazy by their thunks alone are taken to need all of their inputs.
 
     Parameters
     ----------
     order : sequence of Apply
-        The nodes of a graph, each after those that it needs.
+        The nodes of a graph, in topological order.
     outputs : sequence of Variable
-        What every call computes.
+        The outputs that every call computes.
     """
     return calls_of(order, outputs).numbers
 

@@ -1,4 +1,4 @@
-"""Lazy programs: what each instruction needs before it runs, when some instructions ask for their inputs themselves.
+"""Lazy programs: the needs of each instruction, when some instructions ask for their inputs themselves.
 
 An op says that it is lazy in one of two ways. A rule in :data:`lazy_form` describes it as a :class:`Branch`, which both
 machines run themselves; or the thunk that its `make_thunk` returns has the attribute ``lazy = True``, and answers each
@@ -61,7 +61,7 @@ class Schedule:
     roots : tuple of int
         Instructions that every call needs, in order.
     needs : tuple of tuple of int
-        For each instruction, earlier ones that have to run before it. What a lazy instruction asks for is not here.
+        For each instruction, earlier ones that have to run before it. The requests of a lazy instruction are not here.
     readers : tuple of int
         For each register, how many times instructions read it; 0 where nothing is to be counted, because the register
         is kept or one instruction alone lets go of it.
@@ -89,7 +89,7 @@ def make_schedule(
     readers : tuple of int
         For each register that dies by counting, how many times it is read; 0 for the others.
     lazy : mapping of int to Branch or None
-        The lazy instructions; None for those that run by a thunk.
+        The lazy instructions; None for instructions that run by a thunk.
     inside : mapping of Apply to Apply, optional
         Nodes that have become part of another one, which is in `order`.
     """

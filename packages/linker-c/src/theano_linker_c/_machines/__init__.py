@@ -1,1 +1,1 @@
-"""What runs programs: the machine in C and the one in Python, thunks, results that are checked, and errors."""
+"""Machines that run programs: one in C and one in Python, thunks, checks of results, and errors."""

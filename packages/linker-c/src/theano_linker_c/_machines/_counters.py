@@ -1,4 +1,4 @@
-"""What a machine counts while it is profiled."""
+"""The counters of a machine while it is profiled."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Counters:
 
     @contextmanager
     def call(self) -> Iterator[None]:
-        """Count what happens inside as a call."""
+        """Count the body as a call."""
         begin = perf_counter()
         try:
             yield

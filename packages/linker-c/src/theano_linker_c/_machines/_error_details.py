@@ -1,4 +1,4 @@
-"""What errors of a running program tell beyond the failing node, when much is wanted."""
+"""Details of errors of a running program beyond the failing node, for exception_verbosity=high."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _DEPTH = 12
 
 
 def details(program: Program, index: int, values: Sequence[Any]) -> list[str]:
-    """Return the tree above an instruction, and what is stored: its operands, shared values and constants.
+    """Return the tree above an instruction, and stored values: its operands, shared values and constants.
 
     Parameters
     ----------

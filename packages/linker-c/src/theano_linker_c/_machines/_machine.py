@@ -1,4 +1,4 @@
-"""What machines have in common."""
+"""The common part of machines."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BUFFER_LIMIT = 1 << 28
 
 
 class Machine(Protocol):
-    """What runs a program: called as the function is called.
+    """Runs a program: called as the function is called.
 
     Notes
     -----

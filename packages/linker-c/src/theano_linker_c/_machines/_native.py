@@ -31,7 +31,7 @@ def native_machine(
     """Return the machine in C.
 
     `instructions` are those of an earlier machine of the program, as it was given them. They are not made again: ops
-    that the machine lets overwrite what dies have been replaced in the graph by forms that overwrite it whoever has it.
+    whose operands the machine lets overwrite were replaced in the graph by forms that overwrite them in any case.
     """
     known = program.encoded() if instructions is None else instructions
     encoded = tuple(encode(instruction) for instruction in program.instructions) if known is None else known
@@ -182,7 +182,7 @@ def encode(instruction: Instruction) -> Encoded:
 
 
 def _payload(instruction: Instruction) -> tuple[str, Any]:
-    """Return the name of the machine's instruction and what it needs; see c/instructions.def."""
+    """Return the name of the machine's instruction and its payload; see c/instructions.def."""
     node = instruction.node
     match instruction.form:
         case KernelForm(kernel, code):
@@ -190,7 +190,7 @@ def _payload(instruction: Instruction) -> tuple[str, Any]:
             if found is not None:
                 return found
         case CThunk(capsule):
-            # Code that takes what is not NULL for its own zeros would add to the numbers of the last call.
+            # Code that takes a value that is not NULL for its own zeros would add to the numbers of the last call.
             fills = getattr(node.op, "fills_outputs", False)
             specs = [array_spec_of(v) if fills else None for v in node.outputs]
             types = tuple(-1 if spec is None else type_number(spec.dtype) for spec in specs)

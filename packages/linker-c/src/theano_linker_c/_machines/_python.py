@@ -62,7 +62,7 @@ class PythonMachine:
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the program on arguments and return what the function returns."""
+        """Run the program on arguments and return the function's result."""
         if kwargs or len(args) != len(self.program.inputs):
             with self._turn:
                 values = self.hooks.on_irregular(args, kwargs)
@@ -91,7 +91,7 @@ class PythonMachine:
         return [registers[r] for r in self.program.outputs]
 
     def clear(self) -> None:
-        """Let go of what stays after a call: the operands of a failure, and intermediate results."""
+        """Drop the values that stay after a call: the operands of a failure, and intermediate results."""
         self._kept = {}
         self.view.clear()
 
@@ -151,7 +151,7 @@ class PythonMachine:
         return registers
 
     def _copy_shared_inputs(self, registers: list[Any]) -> None:
-        """Copy what may be overwritten, but cannot be, or that another register sees too."""
+        """Copy values that may be overwritten, but cannot be, or that another register sees too."""
         for given in self.program.inputs:
             value = registers[given.register]
             if not given.accepts.overwrite:
@@ -230,10 +230,10 @@ class LazyRun:
     program : Program
     schedule : Schedule
     registers : list
-        The values; what dies is replaced by None.
+        The values; a dying one is replaced by None.
     step : callable
         ``(instruction number, registers, flags)`` runs one instruction. For a lazy one, the flags say which inputs are
-        known, and it returns the list of those that it wants, or None when it is done.
+        known, and it returns the list of inputs that it needs, or None when it is done.
     frees : bool
         Whether values that nothing reads any more are replaced by None.
     """
@@ -251,14 +251,14 @@ class LazyRun:
         self._producer = {r: i for i, x in enumerate(program.instructions) for r in x.outputs}
 
     def run(self) -> None:
-        """Run what the outputs need."""
+        """Run the needs of the outputs."""
         for root in self._schedule.roots:
             stack = [root]
             while stack:
                 stack.extend(self._advance(stack))
 
     def _advance(self, stack: list[int]) -> Sequence[int]:
-        """Run the instruction on top of the stack and take it off, or return what has to run before it."""
+        """Run the instruction on top of the stack and take it off, or return its unmet needs."""
         i = stack[-1]
         missing = [] if self._done[i] else [j for j in self._schedule.needs[i] if not self._done[j]]
         if self._done[i] or missing:

@@ -1,4 +1,4 @@
-"""What ops' code leaves as results: looked at before anything reads it."""
+"""The results of ops' code: checked before anything reads them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .._result_error import ResultError, replaced_cell
 from ..cop import CThunk
 from ..scalar import ScalarType
 
-#: What a machine looks at in a result: a number of a dtype with a static shape (-1: not known), or one of these.
+#: The criteria of a machine for a result: a number of a dtype with a static shape (-1: not known), or one of these.
 Check = tuple[int, tuple[int, ...]]
 _ANYTHING: Check = (-1, ())
 #: A value of a class that has been right once is right again.
@@ -35,7 +35,7 @@ class ChecksValues(Protocol):
 
 
 def checks_of(node: Apply) -> tuple[Check, ...]:
-    """Return what machines look at in the results of a node.
+    """Return the criteria for the results of a node.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def accept_result(instruction: Instruction, k: int, value: Any, replaced: bool =
     Raises
     ------
     ResultError
-        If it is not of the type of the output. What nothing reads may be missing.
+        If it is not of the type of the output. A result that nothing reads may be missing.
     """
     variable = instruction.node.outputs[k]
     if replaced:

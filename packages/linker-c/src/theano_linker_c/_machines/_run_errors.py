@@ -1,4 +1,4 @@
-"""What an error of a running program says: the node, its operands and where it was built."""
+"""The text of an error of a running program: the node, its operands and where it was built."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ _ADVICE = "\n  Hint:"
 
 
 class NodeError(Exception):
-    """Raised by what runs several nodes as one instruction: which of them has failed, and why.
+    """Raised by a runner of several nodes as one instruction: which of them has failed, and why.
 
     Parameters
     ----------
     node : Apply
     values : sequence
-        What is known of its inputs: values, or anything with a dtype, a shape and strides.
+        Facts about its inputs: values, or anything with a dtype, a shape and strides.
     error : Exception
-        What the caller shall see.
+        The exception for the caller.
     """
 
     def __init__(self, node: Apply, values: Sequence[Any], error: Exception) -> None:
@@ -43,10 +43,10 @@ class NodeError(Exception):
 
 
 def annotate(error: BaseException, program: Program, index: int, values: Sequence[Any]) -> BaseException:
-    """Add to an exception which instruction raised it, on what operands, and where its node was made.
+    """Add to an exception the instruction that raised it, its operands, and where its node was made.
 
     Exceptions with one text as their argument get a longer text, others a note. Interrupts are left alone. The flag
-    ``exception_verbosity`` says how much is told.
+    ``exception_verbosity`` sets the detail.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def mismatch(node: Apply, values: Sequence[Any]) -> BaseException:
     """Return the error for operands that a native kernel refused: the one that the op's own Python code raises."""
     try:
         node.op.perform(node, list(values), [[None] for _ in node.outputs])
-    except Exception as error:  # noqa: BLE001  (whatever the op says is handed on)
+    except Exception as error:  # noqa: BLE001  (any error of the op is handed on)
         return error
     shapes = ", ".join(str(getattr(value, "shape", "?")) for value in values)
     return ValueError(f"{node.op}: operands of shapes {shapes} do not fit the types that the node was built with")
@@ -159,7 +159,7 @@ def _hints() -> list[str]:
             "  HINT: with the flag optimizer=fast_compile, or optimizer=None, most nodes are lines of the program."
         )
     if config.exception_verbosity != "high":
-        hints.append("  HINT: the flag exception_verbosity=high shows the graph above the node, and what is stored.")
+        hints.append("  HINT: the flag exception_verbosity=high shows the graph above the node, and stored values.")
     return hints
 
 

@@ -17,7 +17,7 @@ from ._results import accept_results
 class Thunk:
     """One node with the cells that hold its operands and results.
 
-    Calling it computes the outputs from what the input cells hold.
+    Calling it computes the outputs from the values in the input cells.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ def python_runner(instruction: Instruction) -> Runner:
 
 
 class MachineView:
-    """What a machine shows of its program: thunks, nodes, and the operands on which it failed last.
+    """A machine's view of its program: thunks, nodes, and the operands on which it failed last.
 
     Attributes
     ----------

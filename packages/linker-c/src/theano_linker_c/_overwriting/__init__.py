@@ -1,13 +1,13 @@
-"""Who may overwrite what, and until when; docs/design/overwriting.md tells the whole story.
+"""Who may overwrite memory, and until when; docs/design/overwriting.md tells the whole story.
 
-What is decided about a graph before it is lowered:
+Decisions about a graph before it is lowered:
 
 - :mod:`._arguments` copies arguments for the machine in Python, as c/machine/donation.c does for the one in C;
 - :mod:`._graph` orders and copies for ops that say they overwrite an input;
-- :mod:`._results` keeps results from sharing memory with what is not theirs;
+- :mod:`._results` keeps results from sharing memory with values of others;
 - :mod:`._kinds` knows which kinds of operations a mode lets overwrite.
 
-What is decided about a program:
+Decisions about a program:
 
 - :mod:`._release` says where each register dies;
 - :mod:`._lifetimes` says which registers may share memory, and who reads it last;

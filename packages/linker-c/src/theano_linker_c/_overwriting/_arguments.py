@@ -1,4 +1,4 @@
-"""Arguments that may be overwritten, and what shares memory or state with them; `c/machine/donation.c` is its twin."""
+"""Arguments that may be overwritten, and sharers of their memory or state; `c/machine/donation.c` is its twin."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from ._lifetimes import Lifetimes
 
 
 def decide(program: Program, kinds: Collection[Overwriting] = ALL_KINDS) -> Program:
-    """Return a program whose instructions say in `donors` and `waits` what they may overwrite.
+    """Return a program whose instructions list the operands they may overwrite in `donors` and `waits`.
 
     Cost is linear in the length of the program.
 
@@ -94,8 +94,8 @@ def waiting_writes(program: Program, able: Sequence[int]) -> dict[int, int]:
     """Return the instructions that may write into the storage of a shared variable when the call has succeeded.
 
     Such a write changes the present value of a shared variable, and its result is nothing but the new value of the
-    same variable, or what the next such write changes. Nothing in the program reads the result, so the write can wait;
-    but not where an op overwrites, in the meantime, what the write reads or what it writes into.
+    same variable, or an operand of the next such write. Nothing in the program reads the result, so the write can wait;
+    but not where an op overwrites, in the meantime, an operand or the target of the write.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ def _from_storage(program: Program, wanted: dict[int, int]) -> dict[int, int]:
         if holds.get(instruction.inputs[0]) == cell:
             found[i] = wanted[i]
             holds[instruction.outputs[0]] = cell
-    # One that has to be carried out reads what those before it have written.
+    # One that has to be carried out reads the results of those before it.
     read_now = {r for i, x in enumerate(program.instructions) if i not in found for r in x.inputs}
     settled = {i for i in found if program.instructions[i].outputs[0] in read_now}
     return _from_storage(program, {i: t for i, t in found.items() if i not in settled}) if settled else found

@@ -1,6 +1,6 @@
 """Nodes that overwrite an input: run after all other readers, and never on memory that is not theirs.
 
-What is legal is decided by the :class:`~theano_optimize.DestroyHandler`; where it refuses a node, the node gets a copy.
+The :class:`~theano_optimize.DestroyHandler` decides which overwriting is legal; where it refuses a node, the node gets
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def supervise(fgraph: FunctionGraph, mutable: Collection[int]) -> None:
 
 
 def protect_overwritten(fgraph: FunctionGraph, mutable: Collection[int]) -> None:
-    """Insert copies where a node would overwrite what it must not, and order the others after their readers.
+    """Insert copies where a node would overwrite a forbidden value, and order the others after their readers.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ ALL_KINDS = frozenset(Overwriting)
 
 
 class _Allowed(Feature):
-    """Remembers what may overwrite in a graph."""
+    """The kinds of operations that may overwrite in a graph."""
 
     def __init__(self) -> None:
         self.kinds: set[Overwriting] = set()

@@ -12,10 +12,10 @@ NEVER = 1 << 62
 
 
 class Lifetimes:
-    """What the maps of views and of destroyed inputs tell about the memory of registers.
+    """The memory of registers, from the maps of views and of destroyed inputs.
 
     A root is a register whose memory is its own as far as these maps know: an argument, a shared value, a constant, or
-    the result of an instruction that makes it anew. What lies in the memory of another register has that one's roots,
+    the result of an instruction that makes it anew. A value in the memory of another register has that one's roots,
     of which there are several where a call chooses. Memory is read until the last register with this root is.
 
     Parameters
@@ -80,7 +80,7 @@ class Lifetimes:
         return any(root in roots for other in others for root in self.roots(other))
 
     def ends_in_any_order(self, i: int, register: int) -> bool:
-        """Tell the same where the order is not known but for what instructions need of each other."""
+        """Tell the same where only the needs of instructions give an order."""
         if self._others_share(i, register):
             return False
         before = set(self._makers(register))

@@ -9,7 +9,7 @@ from ..ops import deep_copy_op
 
 @record
 class Boundary:
-    """What is known of the inputs and outputs of a function graph.
+    """Facts about the inputs and outputs of a function graph.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ def alias_roots(variable: Variable, *, choices: bool = True) -> list[Variable]:
 
 
 def protect_outputs(fgraph: FunctionGraph, boundary: Boundary) -> None:
-    """Insert copies so that no output of `fgraph` shares memory with what the caller must not see change.
+    """Insert copies so that no output of `fgraph` shares memory with a value that the caller must not see change.
 
     Afterwards an output shares no memory with an input, a constant, a shared variable, or another output, except where
     borrowing allows it; and the new value of a shared variable shares none with anything but its own old value.

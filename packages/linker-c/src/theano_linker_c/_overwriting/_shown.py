@@ -1,8 +1,8 @@
 """Which operands a machine overwrites, written into the graph that it runs.
 
 It is decided when a program is made (see :mod:`._decide`). Afterwards the nodes get the in-place forms of
-their ops, so that a graph that is printed or inspected shows what happens. Nothing runs differently for it, and a graph
-that is to be linked again or copied gets its plain ops back first.
+their ops, so that a graph that is printed or inspected shows the overwriting. Nothing runs differently for it, and a
+graph that is to be linked again or copied gets its plain ops back first.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from ._lifetimes import Lifetimes
 
 Form = Callable[[Op, int], Op | None]
 
-#: Class of ops -> what gives the form of an op whose first output is put into the memory of one of its inputs.
+#: Class of ops -> a function to the form of an op whose first output is put into the memory of one of its inputs.
 overwriting_form: RuleTable[Form] = RuleTable("overwriting_form")
 
 
 class Decisions:
-    """What has been written into a graph, and what stood there before."""
+    """The changes written into a graph, and the ops before."""
 
     def __init__(self) -> None:
         self._plain: list[tuple[Apply, Op, Op]] = []
@@ -68,8 +68,8 @@ class Decisions:
 def overwritten(program: Program) -> Iterator[tuple[int, int]]:
     """Yield number and input of the instructions whose result is put into the memory of this input.
 
-    What the machine finds out at run time only (who else holds an array) is left to it: an input is named where it, and
-    all that may lie in its memory, dies with the instruction, and where it is the result of one that made it anew.
+    Facts that the machine finds at run time only (who else holds an array) are left to it: an input is named where it,
+    and all that may lie in its memory, dies with the instruction, and where it is the result of one that made it anew.
     """
     waiting = [i for i, instruction in enumerate(program.instructions) if instruction.waits is not None]
     yield from ((i, 0) for i in _before_others(program, waiting))
@@ -97,7 +97,7 @@ def _before_others(program: Program, waiting: Sequence[int]) -> Iterator[int]:
     """Yield the writes that wait and change no memory that another of them reads.
 
     In a graph, who overwrites an array comes after all who read it; writes that wait have no such order, since each
-    reads what was there before the call.
+    reads the value before the call.
     """
     if len(waiting) < 2:
         yield from waiting

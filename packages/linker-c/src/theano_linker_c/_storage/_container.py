@@ -19,7 +19,7 @@ class Container:
     Parameters
     ----------
     type_or_variable : Type or Variable
-        What the values must be.
+        The type of the values.
     storage : list, optional
         An existing cell to use; its first element is filtered. By default a new cell holding None.
     readonly : bool

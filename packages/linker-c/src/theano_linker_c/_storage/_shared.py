@@ -173,7 +173,7 @@ constructors: list[Callable[..., SharedVariable]] = []
 
 
 def register_shared_constructor(constructor: _ConstructorT, remove: bool = False) -> _ConstructorT:
-    """Append `constructor` to those that :func:`shared` tries (the last registered first), or remove it.
+    """Append `constructor` to those of :func:`shared` (the last registered is tried first), or remove it.
 
     The constructor is called ``constructor(value, name=name, strict=strict, allow_downcast=allow_downcast, **kwargs)``
     and raises TypeError for a value or a keyword that is not its own.
@@ -215,7 +215,7 @@ def shared(
     Returns
     -------
     SharedVariable
-        Made by the constructor registered last of those that accept the value.
+        Made by the last registered constructor that accepts the value.
 
     Raises
     ------

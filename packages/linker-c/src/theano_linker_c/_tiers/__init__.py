@@ -1,1 +1,1 @@
-"""Functions that start before their kernels are compiled: what is missing, who compiles it, and the exchange."""
+"""Functions that start before their kernels are compiled: missing kernels, their compilation, and the exchange."""

@@ -65,7 +65,7 @@ def link_in_tiers(
         Is given each machine that is going to be called, and returns it.
     options : CompilerOptions
     label : str
-        What messages call the function.
+        The function's name in messages.
     """
     missing = Collector(options)
     inner: weakref.WeakSet[TieredMachine] = weakref.WeakSet()
@@ -83,7 +83,7 @@ def link_in_tiers(
 
 
 def link_at_once(make: Callable[[], Machine]) -> Machine:
-    """Return the machine that `make` gives; what is missing is compiled."""
+    """Return the machine of `make`; missing kernels are compiled."""
     with _standing_in(None, None):
         return make()
 
@@ -99,7 +99,7 @@ def _standing_in(builder: BuildStandIn | None, inner: weakref.WeakSet[TieredMach
 
 
 def _compile_inner(program: Program) -> None:
-    """Let ops that run graphs of their own begin with them; their mistakes are told when they run."""
+    """Let ops that run graphs of their own begin with them; their mistakes are raised when they run."""
     for instruction in program.instructions:
         compiled = getattr(instruction.node.op, "compiled", None)
         if isinstance(instruction.form, PerformForm) and callable(compiled):
@@ -119,7 +119,7 @@ class TieredMachine:
     Parameters
     ----------
     first : Machine
-        Runs in Python what is not compiled yet.
+        Runs kernels that are not compiled yet in Python.
     make : callable
         Gives the native machine, once the job is over.
     job : Job
@@ -127,7 +127,7 @@ class TieredMachine:
     inner : set of TieredMachine
         Those of functions inside of ops.
     label : str
-        What messages call the function.
+        The function's name in messages.
 
     Attributes
     ----------
@@ -225,7 +225,7 @@ class TieredMachine:
             machine: Machine = self._make()
         return machine
 
-    # ---- what machines do
+    # ---- the interface of machines
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the machine."""
@@ -257,7 +257,7 @@ class TieredMachine:
         self._present.start_profile(skip, observer)
 
     def read_profile(self) -> Reading | None:
-        """Return what has been counted."""
+        """Return the counters."""
         reading: Reading | None = self._present.read_profile()
         return reading
 

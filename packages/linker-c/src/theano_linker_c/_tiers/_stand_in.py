@@ -1,4 +1,4 @@
-"""What stands in for the compiler while a function is linked: it notes what is missing, or gives what has been made."""
+"""Deferred compilers while a function is linked: they note missing kernels, or hand out compiled ones."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Collector:
     Attributes
     ----------
     kernels : dict of Kernel to None
-        What has to be compiled, in order.
+        The kernels to compile, in order.
     node_codes : list of NodeCode
         The C code of ops that has to be.
     found : dict of Kernel to LoadedKernel or None
-        What is there.
+        The kernels at hand.
     """
 
     def __init__(self, options: CompilerOptions) -> None:
@@ -43,7 +43,7 @@ class Collector:
         return not self.kernels and not self.node_codes
 
     def build(self, kernels: Sequence[Kernel]) -> list[LoadedKernel | None]:
-        """Return what is there of the machine code of kernels."""
+        """Return the machine code of kernels at hand."""
         present, missing = library.present(kernels, self.options)
         self.found.update(present)
         self.kernels.update(dict.fromkeys(missing))
@@ -66,7 +66,7 @@ class Collector:
 
 
 class Supplier:
-    """Gives the kernels that have been compiled; what is wanted besides is compiled at once."""
+    """Hands out compiled kernels; further ones are compiled at once."""
 
     def __init__(self, options: CompilerOptions, found: Mapping[Kernel, LoadedKernel | None]) -> None:
         self.options = options

@@ -1,4 +1,4 @@
-"""What archives may say of NumPy and of this layer; see `theano_graph.safe_loading`."""
+"""The archive reader's allowlist for NumPy and this layer; see `theano_graph.safe_loading`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What archives say of shared variables, scalar ops and modes."""
+"""The archive reader's allowlist for shared variables, scalar ops and modes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from ..scalar._contract._dtypes import ALL_DTYPES
 LEAVES += [np.generic, np.ndarray, np.dtype, np.random.RandomState, np.random.Generator, Container, Linker, Mode]
 
 #: Classes by modules. Not here, on purpose: ops and types that bring C code or functions of their own (`COp`,
-#: `CDataType`, enumerations of C, `FromFunctionOp`), and what stops in a debugger (`PdbBreakpoint`).
+#: `CDataType`, enumerations of C, `FromFunctionOp`), and ops that stop in a debugger (`PdbBreakpoint`).
 _CLASSES = MappingProxyType(
     {
         "theano_linker_c._storage._shared": "SharedVariable",
@@ -52,7 +52,7 @@ _CLASSES = MappingProxyType(
         "theano_linker_c.scalar._contract._type": "ScalarConstant ScalarType ScalarVariable",
     }
 )
-#: What is printed of values: methods that only read.
+#: The methods that `Print` may call: methods that only read.
 _PRINTED = frozenset({"T", "__repr__", "__str__", "all", "any", "argmax", "argmin", "dtype", "flags", "itemsize"})
 _PRINTED |= {"max", "mean", "min", "nbytes", "ndim", "prod", "shape", "size", "std", "strides", "sum", "tolist", "var"}
 _MOST_STEPS = 10_000
@@ -154,7 +154,7 @@ def _is_names(value: Any) -> bool:
 
 
 class _ProgramForm(RecordForm):
-    """Scalar programs: each step takes what was computed before it."""
+    """Scalar programs: each step takes results of earlier ones."""
 
     def build(self, reader: Reader, word: ClassWord, made: Any, state: Any) -> None:
         """Fill and check a program."""
@@ -236,7 +236,7 @@ def scalar_classes() -> dict[str, str]:
 
 
 def library_words() -> Iterator[Word]:
-    """Yield the words for what this layer has."""
+    """Yield the allowlist of this layer."""
     yield from class_words(_CLASSES)
     yield from class_words(scalar_classes())
     yield ClassWord("theano_linker_c._storage._container", "Container")

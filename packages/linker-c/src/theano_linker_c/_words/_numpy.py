@@ -1,4 +1,4 @@
-"""What archives say of NumPy's dtypes, numbers and generators, with checks of our own in place of NumPy's trust."""
+"""The archive reader's allowlist for NumPy's dtypes, numbers and generators, with checks in place of NumPy's trust."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class _Dtype(Value):
     """The class of dtypes: made when all that is said of one is known."""
 
     def call(self, reader: Reader, arguments: tuple[Any, ...]) -> Any:
-        """Return what waits for the rest."""
+        """Return an object that waits for the rest."""
         name = arguments[0] if arguments else None
         if type(name) is not str or not _SIMPLE.fullmatch(name):
             raise refused(f"the archive has a dtype {name!r:.40}")
@@ -195,7 +195,7 @@ class _Bits(Word):
     """The function that makes bit generators."""
 
     def call(self, reader: Reader, arguments: tuple[Any, ...]) -> Any:
-        """Return what waits for the state."""
+        """Return an object that waits for the state."""
         given = arguments[0] if len(arguments) == 1 else None
         name = given.name if isinstance(given, ClassWord) else given
         if type(name) is not str or name not in _GENERATORS:
@@ -220,7 +220,7 @@ class _Seed(Word):
     """The function that makes seeds."""
 
     def call(self, reader: Reader, arguments: tuple[Any, ...]) -> Any:
-        """Return what waits for the numbers."""
+        """Return an object that waits for the numbers."""
         return Pending(self, ())
 
     def build(self, reader: Reader, made: Any, state: Any) -> Any:
@@ -251,7 +251,7 @@ class _Generator(Word):
     def call(self, reader: Reader, arguments: tuple[Any, ...]) -> Any:
         """Return the generator.
 
-        NumPy 1 gives the name of what makes its bits; their state comes with the generator's own, their seed never.
+        NumPy 1 gives the name of the source of bits; their state comes with the generator's own, their seed never.
         """
         bits, *maker = arguments or (None,)
         if type(bits) is str and bits in _GENERATORS and (not maker or isinstance(maker[0], _Bits)):
@@ -290,7 +290,7 @@ _NUMBERS = (
 
 
 def numpy_words() -> Iterator[Word]:
-    """Yield the words for what NumPy has."""
+    """Yield the allowlist for NumPy."""
     yield _Dtype("numpy", "dtype")
     for package in ("numpy._core", "numpy.core"):
         yield Function(f"{package}.multiarray", "scalar", _scalar)

@@ -16,7 +16,7 @@ from theano_graph import Origin, Tag, UnsafeArchiveError as UnsafeArchiveError, 
 from .._lazy import safe_archive
 from .._storage._shared import SharedVariable
 
-#: The member that holds the pickle, and what names of arrays in it begin with.
+#: The member that holds the pickle, and the beginning of names of arrays in it.
 PICKLE = "pkl"
 _ARRAY = "numpy.ndarray"
 
@@ -125,7 +125,7 @@ def _is_elsewhere(value: Any) -> bool:
 
 
 class PersistentNdarrayLoad:
-    """Loads what :class:`PersistentNdarrayID` stored; an array that was stored once is loaded once.
+    """Loads arrays of :class:`PersistentNdarrayID`; an array that was stored once is loaded once.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ def dump(
     protocol : int
         Of the pickle.
     persistent_id : callable
-        Called with the ZIP file; returns what says which objects are stored beside the pickle.
+        Called with the ZIP file; returns a function that decides which objects are stored beside the pickle.
 
     Raises
     ------
@@ -228,9 +228,9 @@ def load(
     f : file
         Open for reading in binary mode.
     persistent_load : callable
-        Called with the ZIP file; returns what loads the objects beside the pickle.
+        Called with the ZIP file; returns a function that loads the objects beside the pickle.
     safe : bool
-        Whether only what is known to be harmless is loaded: numbers, texts, containers, plain arrays, and variables,
+        Whether only harmless objects are loaded: numbers, texts, containers, plain arrays, and variables,
         ops, graphs and shared variables of this library, each checked. Anything else is refused before it is made:
         functions, ops and classes of programs, arrays of objects. Nothing is imported but modules of this library.
     encoding : str
@@ -286,7 +286,7 @@ def _check_file(file: Any, ability: str, hint: str) -> None:
 
 
 class StripPickler(pickle.Pickler):
-    """A pickler that leaves out of graphs what running them does not need: where nodes were made.
+    """A pickler that leaves out parts of graphs that running them does not need: the origins of nodes.
 
     Parameters
     ----------
@@ -313,7 +313,7 @@ class StripPickler(pickle.Pickler):
         self.tag_to_remove = ("trace", *(extra_tag_to_remove or ()))
 
     def reducer_override(self, obj: Any) -> Any:
-        """Replace origins by None, and tags by tags without what is left out."""
+        """Replace origins by None, and tags by tags without the left-out attributes."""
         if isinstance(obj, Origin):
             return type(None), ()
         if type(obj) is Tag and any(name in vars(obj) for name in self.tag_to_remove):

@@ -1,4 +1,4 @@
-"""Archives from anywhere: what is in them is looked at before memory is taken for it, and before anything is made."""
+"""Archives from anywhere: contents are checked before memory is taken for them, and before anything is made."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .._words import check_array
 
 #: The member that holds the pickle.
 PICKLE = "pkl"
-#: What names of arrays in the pickle begin with.
+#: The beginning of names of arrays in the pickle.
 ARRAY = "numpy.ndarray"
 #: Members are unpacked up to so many bytes in all, or so many times the length of the file.
 _LARGEST, _RATIO = 256 << 20, 100
@@ -60,10 +60,10 @@ def load_safely(
     Raises
     ------
     UnsafeArchiveError
-        For whatever is wrong with it.
+        For any fault in it.
     """
     for name in ("cp437", "raw-unicode-escape", encoding):
-        codecs.lookup(name)  # what reading needs of Python is there before the file says anything
+        codecs.lookup(name)  # Python loads its codecs before the file says anything
     words = vocabulary()
     length = _length_of(file)
     budget = _Budget(max(_LARGEST, _RATIO * length) if max_bytes is None else max_bytes)
@@ -80,7 +80,7 @@ def load_safely(
     except (MemoryError, RecursionError) as error:
         raise damaged("there is more in it than there is room for") from error
     except Exception as error:
-        # Whatever Python, NumPy or an op says to contents that none has written: the file is to blame.
+        # Any error of Python, NumPy or an op about forged contents: the file is to blame.
         raise damaged(f"{type(error).__name__}: {str(error)[:300]}") from error
 
 
@@ -108,7 +108,7 @@ class _Budget:
 
 
 class _Members:
-    """What is in an archive.
+    """The content of an archive.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ def read_array(data: bytes) -> Any:
     Raises
     ------
     UnsafeArchiveError
-        If they are none, or of objects, or the header does not fit what follows it.
+        If they are none, or of objects, or the header does not fit the data behind it.
     """
     stream = io.BytesIO(data)
     magic = stream.read(8)

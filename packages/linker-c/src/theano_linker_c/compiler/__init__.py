@@ -1,4 +1,4 @@
-"""The compiler driver: finding a C compiler, running it, and the directory of what it made."""
+"""The compiler driver: finding a C compiler, running it, and the directory of its results."""
 
 from ._directory import (
     CompileDirectory as CompileDirectory,

@@ -38,7 +38,7 @@ class CompileDirectory:
     """A directory that only its owner can write to.
 
     If `wanted` cannot be made or written, or others could put code in it, a warning says so and a temporary directory
-    takes its place, which goes away with the process. What is there already is still read where it can be trusted.
+    takes its place, which goes away with the process. Trusted files in it are still read.
 
     Parameters
     ----------
@@ -68,9 +68,9 @@ class CompileDirectory:
         Parameters
         ----------
         problem : str
-            What is wrong with the directory.
+            The fault of the directory.
         hint : str
-            What the user can do about it.
+            A cure for the user.
         """
         left = self.path
         self._warm = _trusted(left)
@@ -78,7 +78,7 @@ class CompileDirectory:
         self.path = tempfile.mkdtemp(prefix="theano-kernels-")
         self.temporary = True
         self._cleanup = weakref.finalize(self, _remove_own, self.path, os.getpid())
-        lost = "what is missing there is" if self._warm else "it is"
+        lost = "missing code is" if self._warm else "it is"
         warn_user(
             format_error(
                 f"compiled code cannot be kept in {left}: {problem}; {lost} compiled again in every process",
@@ -108,7 +108,7 @@ class CompileDirectory:
         return found
 
     def file(self, *names: str) -> str:
-        """Give the path of a file in the directory, as people and compilers are told it."""
+        """Return the path of a file in the directory, for people and compilers."""
         return os.path.join(self.path, *names)
 
     def temporary_file(self, suffix: str) -> str:
@@ -143,7 +143,7 @@ class CompileDirectory:
         return self.write(mark.encode() + b"\n" + data, *names)
 
     def read_signed(self, *names: str) -> bytes | None:
-        """Read a file that `write_signed` has written; None if there is none, or if it is not what was written."""
+        """Read a file of `write_signed`; None if there is none, or if its signature is wrong."""
         return next((data for place in self.places() if (data := read_signed(place, *names)) is not None), None)
 
     def read(self, *names: str) -> bytes | None:
@@ -175,7 +175,7 @@ class CompileDirectory:
 
 
 def read_signed(place: Place, *names: str) -> bytes | None:
-    """Read a file that `CompileDirectory.write_signed` has written in one place; None if it is not what was written."""
+    """Read a file of `CompileDirectory.write_signed` in one place; None if its signature is wrong."""
     mark, _, data = (_read(place.file(*names)) or b"").partition(b"\n")
     return data if data and place.signed(mark.decode("latin-1"), data) else None
 

@@ -19,7 +19,7 @@ from ._directory import CompileDirectory, digest
 from ._errors import CompileError
 from ._meanwhile import do_all, waits_for_nothing
 
-#: Reasons why a file cannot be written, and what else compilers say of them; a limit on sizes ends them by a signal.
+#: Reasons why a file cannot be written, and compilers' words for them; a limit on sizes ends them by a signal.
 _NO_ROOM: dict[int, tuple[str, ...]] = {
     errno.ENOSPC: (),
     errno.EDQUOT: (),
@@ -27,7 +27,7 @@ _NO_ROOM: dict[int, tuple[str, ...]] = {
     errno.EFBIG: ("File size limit exceeded", "Filesize limit exceeded"),
 }
 
-#: What is said of compilers that something else has ended: by us, and by gcc of the program that compiles for it.
+#: Messages about compilers that something else has ended: by us, and by gcc of the program that compiles for it.
 _ENDED = ("ended by signal", "Killed signal terminated program")
 
 
@@ -43,7 +43,7 @@ class BackgroundEndedError(Exception):
     """The program ends, and with it the runs of the compiler in the background."""
 
 
-#: Held while a process is started, so that no fork of ours keeps what is open in between.
+#: Held while a process is started, so that no fork of ours keeps files that are open in between.
 _starting = threading.Lock()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_starting.acquire, after_in_parent=_starting.release, after_in_child=_starting.release)
@@ -58,7 +58,7 @@ class BackgroundRuns:
         self._ended = False
 
     def run(self, line: Sequence[str], text: bytes, environment: dict[str, str]) -> tuple[int, bytes]:
-        """Run a command with a text as its input; return its exit status and what it says of errors.
+        """Run a command with a text as its input; return its exit status and its error output.
 
         Raises
         ------
@@ -118,7 +118,7 @@ def run_compiler(command: str, arguments: Sequence[str], source: str, output: st
     command : str
         Path of the compiler.
     arguments : sequence of str
-        Flags before and libraries after the input are told apart by their ``-l``.
+        Flags stand before the input, libraries after it; ``-l`` tells them apart.
     source : str
         C text.
     output : str
@@ -128,7 +128,7 @@ def run_compiler(command: str, arguments: Sequence[str], source: str, output: st
     libraries = [argument for argument in arguments if argument.startswith("-l")]
     flags = [argument for argument in arguments if not argument.startswith("-l")]
     line = [command, *flags, "-shared", "-fPIC", "-o", output, "-x", language, "-", "-x", "none", *libraries]
-    # Error texts are read by the user and by us: English, whatever the locale.
+    # The user and the library read error texts: English in all locales.
     environment = {**os.environ, "LC_ALL": "C"}
     try:
         status, said = _run(line, source.encode(), environment)
@@ -158,7 +158,7 @@ def _run_alone(line: Sequence[str], text: bytes, environment: dict[str, str]) ->
 
 
 def _run_beside(line: Sequence[str], text: bytes, environment: dict[str, str]) -> tuple[int, bytes]:
-    """Run a command, and what waits for such a moment beside it."""
+    """Run a command, and the work that waits for such a moment beside it."""
     # No pipe for the text: nobody would fill it meanwhile.
     with _as_file(text) as source:
         if source is None:
@@ -193,7 +193,7 @@ def check_room(message: str, output: str) -> None:
     Parameters
     ----------
     message : str
-        What the compiler said.
+        The compiler's output.
     output : str
         The file that it was to write.
 
@@ -212,7 +212,7 @@ def check_room(message: str, output: str) -> None:
 def compile_error(
     command: str, arguments: Sequence[str], source: str, message: str, folder: CompileDirectory
 ) -> CompileError:
-    """Keep `source` in `folder` and make the error that says what happened and where the source is."""
+    """Keep `source` in `folder` and make the error that describes the failure and names the source."""
     try:
         kept = folder.write(source.encode(), "failed", digest(source, *arguments)[:16] + ".c")
     except OSError as error:

@@ -49,7 +49,7 @@ def set_lock_status(use_lock: bool) -> None:
 
 @contextmanager
 def build_lock(folder: CompileDirectory, key: str, pause: float, timeout: float) -> Iterator[bool]:
-    """Hold the lock for what `key` names; goes on without it after `timeout` seconds or where locks do not work.
+    """Hold the lock for `key`; goes on without it after `timeout` seconds or where locks do not work.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def build_lock(folder: CompileDirectory, key: str, pause: float, timeout: float)
     Yields
     ------
     bool
-        Whether there was somebody to wait for, who may have compiled what is wanted.
+        Whether there was somebody to wait for, who may have compiled the same code.
     """
     if not status.enabled or folder.temporary:
         yield False

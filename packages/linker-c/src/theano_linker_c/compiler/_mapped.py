@@ -24,7 +24,7 @@ class MappedCode:
     Attributes
     ----------
     library : ctypes.CDLL
-        What was loaded.
+        The loaded library.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What is done while the compiler is waited for, which takes no time then where there is a second core."""
+"""Work done while the compiler is waited for, which takes no time then where there is a second core."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextvars import ContextVar
 
 _Action = Callable[[], object]
 
-#: What waits for a run of the compiler in this thread: of the function that is made, and of those around it.
+#: Work that waits for a run of the compiler in this thread: of the function being made, and of those around it.
 _waiting: ContextVar[deque[_Action] | None] = ContextVar("waiting", default=None)
 
 
@@ -44,7 +44,7 @@ def waits_for_nothing() -> bool:
 
 
 def do_all() -> None:
-    """Do what waits."""
+    """Do the waiting work."""
     waiting = _waiting.get()
     while waiting:
         waiting.popleft()()

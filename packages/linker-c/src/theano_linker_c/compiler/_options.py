@@ -1,4 +1,4 @@
-"""What the compiler is told, read from the configuration once per compilation."""
+"""The compiler's options, read from the configuration once per compilation."""
 
 from __future__ import annotations
 

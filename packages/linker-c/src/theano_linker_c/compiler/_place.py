@@ -12,7 +12,7 @@ _OPEN = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0
 
 
 class Place:
-    """A directory, opened: whoever exchanges its path afterwards does not exchange what is read and written.
+    """A directory, opened: exchanging its path afterwards does not change the files read and written.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class Place:
 
     @property
     def open(self) -> bool:
-        """Whether the descriptor still is this directory: programs that become services close what is open."""
+        """Whether the descriptor still is this directory: programs that become services close open files."""
         return self._handle < 0 or (self._mark is not None and self._look() == self._mark)
 
     @property
@@ -84,7 +84,7 @@ class Place:
         return os.path.join(self.root, *names)
 
     def sign(self, *parts: str | bytes) -> str | None:
-        """Return a digest that only this user can make, for what this process writes; None where that cannot be."""
+        """Return a digest that only this user can make, for files of this process; None where that cannot be."""
         if self._secret is None:
             self._secret = make_secret(self.root)
         return None if self._secret is None else keyed(self._secret, *parts)
@@ -92,7 +92,7 @@ class Place:
     def signed(self, mark: object, *parts: str | bytes) -> bool:
         """Tell whether a digest is the one that this user has made of `parts`.
 
-        What the superuser has put into a directory where nobody else can write needs none: other users cannot read the
+        Files of the superuser in a directory where nobody else can write need none: other users cannot read the
         secret there.
         """
         if self._secret is None:

@@ -1,4 +1,4 @@
-"""What the compiler at hand can do: found by trying once, and remembered on disk.
+"""The abilities of the compiler at hand: tried once, and remembered on disk.
 
 A record of the findings is kept in the compile directory under a key made of the compiler's path, size and date, the
 user's arguments and the processor, so that a later process learns all it needs without starting a compiler.
@@ -89,13 +89,13 @@ class FirstUse(Protocol):
 def find_toolchain(
     options: CompilerOptions, folder: CompileDirectory, first: FirstUse | None = None
 ) -> Toolchain | None:
-    """Find out what the compiler of `options` can do; None if there is no working compiler.
+    """Try the compiler of `options`; None if there is no working compiler.
 
     Parameters
     ----------
     options : CompilerOptions
     folder : CompileDirectory
-        Keeps what was found.
+        Keeps the result.
     first : FirstUse, optional
         Code to compile along, where the compiler has to be tried and does all that is hoped for.
 
@@ -120,7 +120,7 @@ def find_toolchain(
 
 
 def known_toolchain(options: CompilerOptions, folder: CompileDirectory) -> Toolchain | None:
-    """Return what has been found out about the compiler of `options` before; None where it has to be tried."""
+    """Return the known abilities of the compiler of `options`; None where it has to be tried."""
     path = shutil.which(options.command) if options.command else None
     return None if path is None else _read_record(folder, _record_key(os.path.abspath(path), options))
 
@@ -207,7 +207,7 @@ def _clang_arguments(path: str, arguments: Sequence[str], library: bool, folder:
 
 @record
 class _Trial:
-    """What came of compiling the probe: the compiler's version, or None and its message."""
+    """The result of compiling the probe: the compiler's version, or None and its message."""
 
     version: str | None
     message: str = ""
@@ -225,7 +225,7 @@ def _try(
     likely: Toolchain | None = None,
     first: FirstUse | None = None,
 ) -> _Trial:
-    """Compile the probe, load it, and look at what it computes; the code of `first` comes along for `likely`."""
+    """Compile the probe, load it, and check its values; the code of `first` comes along for `likely`."""
     output = folder.temporary_file(".so")
     try:
         text = _probe_source(vectors) + (first.source(likely) if first is not None and likely is not None else "")

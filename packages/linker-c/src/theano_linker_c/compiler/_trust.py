@@ -1,4 +1,4 @@
-"""Whether what lies in a directory is this user's own: owners, permissions, and a secret that nobody else can read."""
+"""Whether the files of a directory are this user's own: owners, permissions, and a secret that nobody else can read."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from typing import NamedTuple
 SECRET = "secret"
 _SECRET_BYTES = 32
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
-#: Folders whose contents are run or tell what to run.
+#: Folders whose contents are run or decide what runs.
 _FOLDERS = ("objects", "index", "toolchains", "tmp")
 
 
 class Problem(NamedTuple):
-    """Why a directory cannot be used, and what the user can do about it."""
+    """Why a directory cannot be used, and a cure for the user."""
 
     what: str
     hint: str
@@ -98,7 +98,7 @@ def make_secret(anchor: str) -> bytes | None:
             file.write(secrets.token_bytes(_SECRET_BYTES))
         target = os.path.join(anchor, SECRET)
         try:
-            # A link appears whole and never replaces what another process has just written.
+            # A link appears whole and never replaces a file that another process has just written.
             os.link(own, target)
         except FileExistsError:
             if read_secret(anchor) is None:  # it is another's, or damaged

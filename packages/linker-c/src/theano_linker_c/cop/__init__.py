@@ -1,4 +1,4 @@
-"""C code that users' ops and types bring along: what is asked of them, and how it is compiled and run."""
+"""C code that users' ops and types bring along: its contract, and how it is compiled and run."""
 
 from .._c_interface import (
     ArrayInterface as ArrayInterface,

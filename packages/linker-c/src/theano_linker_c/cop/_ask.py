@@ -1,4 +1,4 @@
-"""Questions to ops and types about their C code: what they define of the contract, in any of its signatures."""
+"""Questions to ops and types about their C code: their part of the contract, in any of its signatures."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def method_of(owner: Any, name: str) -> Callable[..., Any] | None:
     found = getattr(owner, name, None)
     if found is None and isinstance(owner, Type):
         found = getattr(c_interface.get(owner), name, None)
-    # A base class may have methods that stand for those that are not defined.
+    # A base class may have methods that stand for undefined ones.
     return found if callable(found) and not getattr(found, "is_default", False) else None
 
 

@@ -1,4 +1,4 @@
-"""What DebugMode raises, with all that it knows."""
+"""The errors of DebugMode, with all that it knows."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ class InvalidValueError(DebugModeError):
     client_node : Apply or None
         The node that was to use it.
     hint, specific_hint : str
-        What computed it, and what is wrong with it.
+        Its maker, and its fault.
     """
 
     def __init__(

@@ -23,7 +23,7 @@ Run = Callable[[list[Any], Buffers | None], Sequence[Any]]
 
 @record
 class Choices:
-    """What DebugMode checks; the attributes are those of :class:`DebugMode`, with the flags put in."""
+    """The checks of DebugMode; the attributes are those of :class:`DebugMode`, with the flags put in."""
 
     check_c_code: bool
     check_py_code: bool
@@ -35,7 +35,7 @@ class Choices:
 
     @property
     def check_isfinite(self) -> bool:
-        """Whether NaN and infinities are errors; what the mode says now counts, also for functions made before."""
+        """Whether NaN and infinities are errors; the present setting of the mode counts, also for older functions."""
         chosen = self.given["check_isfinite"]
         return bool(config.DebugMode.check_finite if chosen is None else chosen)
 
@@ -110,9 +110,9 @@ class NodeCheck:
     ways : sequence of Implementation
     choices : Choices
     used : collection of Variable, optional
-        What nodes read, by default everything: results that none reads may share memory with one another.
+        The results that nodes read, by default all: results that none reads may share memory with one another.
     may_overflow : bool
-        Whether NaN and infinities are no errors here: a more stable form has taken the place of what the node is for.
+        Whether NaN and infinities are no errors here: a more stable form has taken the place of the node's purpose.
     """
 
     def __init__(
@@ -143,7 +143,7 @@ class NodeCheck:
         Raises
         ------
         DebugModeError
-            Of the kind that says what is wrong.
+            Of the kind that names the fault.
         """
         reference: list[Any] | None = None
         self._finite = not self._may_overflow and not (passes_on and not all(map(is_finite, inputs)))
@@ -162,14 +162,14 @@ class NodeCheck:
         return reference
 
     def _run(self, way: Implementation, name: str, inputs: Sequence[Any], buffers: Buffers | None) -> list[Any]:
-        """Run one implementation on copies of the inputs and check what it did to them."""
+        """Run one implementation on copies of the inputs and check its effect on them."""
         values = [clone(value) for value in inputs]
         results = list(way.run(list(values), buffers))
         for variable, value in zip(self.node.outputs, results, strict=True):
             self._check_valid(variable, value, name)
         self._check_destroyed(inputs, values, name)
         self._check_aliases(values, results, name)
-        # Later runs must not see through views into what other runs were given.
+        # Later runs must not see through views into the operands of other runs.
         return [clone(value) for value in results]
 
     def _check_valid(self, variable: Any, value: Any, name: str) -> None:
@@ -306,7 +306,7 @@ def may_be_anything(variable: Variable) -> bool:
 
 
 def is_finite(value: Any) -> bool:
-    """Tell whether a value has no NaN and no infinity; what is not made of floats has none."""
+    """Tell whether a value has no NaN and no infinity; a value without floats has none."""
     value = as_host(value)
     array = value if isinstance(value, (np.ndarray, np.generic)) else getattr(value, "data", None)
     if not isinstance(array, (np.ndarray, np.generic)) or array.dtype.kind not in "fc":

@@ -16,7 +16,7 @@ add_flag("DebugMode.check_py", "Whether DebugMode runs the Python code of ops.",
 add_flag("DebugMode.check_finite", "Whether DebugMode minds NaN and infinities.", BoolFlag(True))
 add_flag(
     "DebugMode.check_strides",
-    "What DebugMode does about results of native code and of Python code with different strides: 0 nothing, 1 a "
+    "DebugMode's reaction to results of native code and of Python code with different strides: 0 nothing, 1 a "
     "warning, 2 an error.",
     IntFlag(1, lambda n: n in (0, 1, 2)),
 )

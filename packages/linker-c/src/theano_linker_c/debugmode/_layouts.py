@@ -12,7 +12,7 @@ Buffers = list[Any]
 
 #: The kinds that can be asked for.
 LAYOUTS = ("initial", "previous", "c_contiguous", "f_contiguous", "strided", "wrong_size")
-#: What fills memory before an op writes there; an op that reads it gets wrong results.
+#: The fill of memory before an op writes there; an op that reads it gets wrong results.
 FILL = -1234567.0
 #: Steps between the elements of 'strided' memory, in elements.
 STEPS = (-2, -1, 1, 2)
@@ -34,7 +34,7 @@ def buffers_for(layout: str, results: Sequence[Any], ndim: int) -> Iterator[tupl
     layout : str
         One of "c_contiguous", "f_contiguous", "strided" and "wrong_size".
     results : sequence
-        What is to be put there.
+        The values to put there.
     ndim : int
         For 'strided', how many of the innermost axes take all combinations.
     """

@@ -39,7 +39,7 @@ class DebugMachine(PythonMachine):
     program : Program
     hooks : Hooks
     fgraph : FunctionGraph
-        The graph of the program; a :class:`ReplacementTracker` attached to it says what rewriting did.
+        The graph of the program; a :class:`ReplacementTracker` attached to it records the rewriting.
     choices : Choices
     """
 
@@ -152,7 +152,7 @@ class DebugMachine(PythonMachine):
             wanted = self._unrewritten.outputs(inputs)
             if not all(map(approximately, self._outputs, wanted, found)):
                 found = self._unrewritten.explains(inputs, found)
-        except Exception:  # noqa: BLE001  # ops raise anything; what fails before rewriting tells nothing
+        except Exception:  # noqa: BLE001  # ops raise anything; a failure before rewriting tells nothing
             return []
         return [v for v, a, b in zip(self._outputs, wanted, found, strict=True) if not approximately(v, a, b)]
 
@@ -200,7 +200,7 @@ def _unstable(replacements: Sequence[Replacement]) -> set[Variable]:
 def _touched(replacements: Sequence[Replacement], order: Sequence[Apply]) -> set[Variable]:
     """Return the variables that became more accurate ones, those, and all that is computed of both.
 
-    Replacements for accuracy may have to be looked at together: what lies between them has other values.
+    Replacements for accuracy may have to be looked at together: the nodes between them have other values.
     """
     users: dict[Variable, list[Variable]] = {}
     for node in order:
@@ -220,14 +220,14 @@ def _touched(replacements: Sequence[Replacement], order: Sequence[Apply]) -> set
 
 
 def _order(fgraph: FunctionGraph, tracker: ReplacementTracker | None, own: list[Apply]) -> list[Apply]:
-    """Return all nodes that the graph ever had in an order in which they can run, or else those that it has now."""
+    """Return all nodes that the graph ever had in an order in which they can run, or else its present ones."""
     if tracker is None:
         return own
     wanted = [v for v in tracker.variables if _is_reachable(v)]
     try:
         return list(toposort(fgraph.inputs, [*fgraph.outputs, *wanted]))
     except CycleError:
-        # A node that has left the graph may have come to depend on what replaced its own results.
+        # A node that has left the graph may have come to depend on the replacement of its own results.
         return own
 
 

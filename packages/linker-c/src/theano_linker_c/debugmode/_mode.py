@@ -20,13 +20,14 @@ from ._tracker import ReplacementTracker
 class DebugMode(Mode):
     """Verifies everything that it can about rewrites and ops, at a high price in time.
 
-    A function compiled in this mode computes each node in Python and in native code and compares; it computes what
-    rewrites replaced and compares; it looks whether ops change inputs or share memory in ways that they do not declare;
-    and it rewrites the graph several times and looks whether the same happens.
+    A function compiled in this mode computes each node in Python and in native code and compares; it computes nodes
+    that rewrites replaced and compares; it looks whether ops change inputs or share memory in ways that they do not
+    declare; and it rewrites the graph several times and looks whether the same happens.
 
     A rewrite that is there for accuracy may change digits, and put numbers in the place of infinities and NaN, as long
-    as the outputs of the function are those of the graph before rewriting, up to the errors that this graph has. What
-    fails outside of the program that is left, or in a branch of a choice that is not taken, has no value to compare.
+    as the outputs of the function are those of the graph before rewriting, up to the errors that this graph has. A
+    failure fails outside of the program that is left, or in a branch of a choice that is not taken, has no value to
+    compare.
 
     Parameters
     ----------
@@ -136,7 +137,7 @@ class DebugMode(Mode):
 
     @property
     def require_matching_strides(self) -> int:
-        """What is done about different strides: 0 nothing, 1 a warning, 2 an error."""
+        """The reaction to different strides: 0 nothing, 1 a warning, 2 an error."""
         return int(self._chosen("require_matching_strides", config.DebugMode.check_strides))
 
     @require_matching_strides.setter
@@ -144,7 +145,7 @@ class DebugMode(Mode):
         self._given["require_matching_strides"] = value
 
     def choices(self) -> Choices:
-        """Return what calls of functions check."""
+        """Return the checks of calls of functions."""
         return Choices(
             self.check_c_code,
             self.check_py_code,
@@ -156,7 +157,7 @@ class DebugMode(Mode):
         )
 
     def rewrite(self, fgraph: FunctionGraph) -> Any:
-        """Apply the rewrites of this mode to `fgraph`, in place, and note what they do.
+        """Apply the rewrites of this mode to `fgraph`, in place, and record them.
 
         Raises
         ------

@@ -14,7 +14,7 @@ SHOWN = 3
 
 
 def check_stability(fgraph: FunctionGraph, rewrite: Callable[[FunctionGraph], Any], patience: int) -> None:
-    """Rewrite copies of a graph and compare what happens.
+    """Rewrite copies of a graph and compare the events.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What rewriting did to a graph: which variable took whose place, and the order of events."""
+"""A record of rewriting: replaced variables, and the order of events."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class ReplacementTracker(Feature):
 
     def _note(self, node: Apply) -> None:
         self.variables.update(dict.fromkeys((*node.inputs, *node.outputs)))
-        # The expressions as they are now: what a rewrite finds may have changed in parts when it is asked for it.
+        # The expressions as they are now: parts of a rewrite's match may have changed when it is asked for it.
         self._texts.update((v, snapshot(v)) for v in node.outputs)
 
     def on_change_input(
@@ -93,7 +93,7 @@ class ReplacementTracker(Feature):
 
 
 class EventLog(Feature):
-    """Writes down what happens to a graph without naming any object, so that two graphs can be compared.
+    """Records the events of a graph without naming any object, so that two graphs can be compared.
 
     Variables are numbered in the order in which they come up.
 
@@ -112,7 +112,7 @@ class EventLog(Feature):
         return self._numbers.setdefault(variable, len(self._numbers))
 
     def on_attach(self, fgraph: FunctionGraph) -> None:
-        """Number what is there."""
+        """Number the present nodes."""
         for variable in fgraph.inputs:
             self._number(variable)
         for node in fgraph.toposort():

@@ -1,6 +1,6 @@
 """The graph as it was before rewriting, to judge rewrites that make it more stable.
 
-Such a rewrite may give other digits on purpose, and numbers where there were none. What it gives is right if the
+Such a rewrite may give other digits on purpose, and numbers where there were none. Its result is right if the
 outputs of the graph are, as far as the graph before it can tell: that is computed several times with the rounding of
 each result changed at random, and its outputs are known up to the differences between these runs.
 """
@@ -50,7 +50,7 @@ class Unrewritten:
     def explains(self, inputs: Sequence[Any], found: Sequence[Any]) -> list[Any]:
         """Return `found`, values of the outputs, with those elements that this graph explains as this graph has them.
 
-        It explains numbers in the place of infinities and NaN, and what is within its own errors of rounding.
+        It explains numbers in the place of infinities and NaN, and differences within its own errors of rounding.
         """
         wanted = self.outputs(inputs)
         rng = np.random.default_rng(0)

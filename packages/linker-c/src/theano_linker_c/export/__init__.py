@@ -3,7 +3,7 @@
 `_body` writes the statements, from the straight-line C of the program; `_files` puts them into header and source, with
 the functions of our own that they call (`_library`); `_interface` knows how arrays are passed. `_pointer` makes C
 functions in memory: `_adapter` gives them the signatures (`_signature`) of other programs, `_loading` compiles them.
-`_casadi` adds what CasADi wants, with derivatives that a higher layer makes (`_derivatives`).
+`_casadi` adds the functions of CasADi's interface, with derivatives that a higher layer makes (`_derivatives`).
 """
 
 from ._api import ExportedFunction as ExportedFunction, export_c as export_c

@@ -190,7 +190,7 @@ class _Adapter:
         return _Passing((*before, check), (*given, *value), after, (error,))
 
     def _returned(self, results: Sequence[Parameter]) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
-        """Return what declares the result, what returns it, and the argument of the call."""
+        """Return the declaration of the result, its return, and the argument of the call."""
         if not results:
             return (), (), ()
         (result,), kind = results, self.signature.result

@@ -21,7 +21,7 @@ __all__ = ["ExportedFunction", "export_c"]
 
 @record
 class ExportedFunction:
-    """What :func:`export_c` has written.
+    """The result of :func:`export_c`.
 
     Attributes
     ----------
@@ -30,7 +30,7 @@ class ExportedFunction:
     files : tuple of str
         Paths: the source, the header, the description, and maybe the first values of the state.
     description : dict
-        What the file ``.json`` holds.
+        The content of the file ``.json``.
     """
 
     name: str
@@ -63,10 +63,10 @@ def export_c(
     shapes : mapping, optional
         Shapes of inputs, by variable or name. Those of shared variables are the ones of their present values.
     abi : {None, "casadi"}
-        What other program is to call the function. For "casadi", ``path.c`` has what ``casadi.external`` wants besides,
-        and ``jac_path.c`` the derivatives: all files of C go into one shared object. Inputs and outputs are numbers,
-        vectors and matrices of float64 with known lengths. The function that C programs call is then called
-        ``name_values``, and shared variables are constants.
+        The other program that is to call the function. For "casadi", ``path.c`` has the interface of
+        ``casadi.external``, and ``jac_path.c`` the derivatives: all files of C go into one shared object. Inputs and
+        outputs are numbers, vectors and matrices of float64 with known lengths. The function that C programs call is
+        then called ``name_values``, and shared variables are constants.
     derivatives : {0, 1, 2}
         With `abi`: how often the function can be differentiated there. CasADi's solvers want 2 for exact Hessians.
 
@@ -118,7 +118,7 @@ def export_c(
         raise ValueError(
             format_error(
                 f"export_c: derivatives={derivatives!r} is for abi='casadi'",
-                hint="export a function of what theano.grad gives, or use abi='casadi'",
+                hint="export a function of the result of theano.grad, or use abi='casadi'",
             )
         )
     body = write_body(fn, name, given, "static=True" if static else None)

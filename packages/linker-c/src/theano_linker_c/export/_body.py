@@ -59,7 +59,7 @@ class Body:
     routines : frozenset of str
         Functions of the library that are called.
     messages : tuple of Message
-        What status codes mean, counted from 1.
+        The meaning of status codes, counted from 1.
     takes_memory : bool
         Whether there are arrays whose sizes are known at run time only.
     """
@@ -89,7 +89,7 @@ def write_body(
     shapes : mapping
         Shapes of inputs, by variable or name.
     static : str, optional
-        What asks for known lengths: it is an error that one is not.
+        The option that asks for known lengths: it is an error that one is not.
     frozen : bool
         Whether shared variables are constants, with their present values. For functions that update none.
     """
@@ -195,7 +195,7 @@ class _Writer:
             )
 
     def _results(self, cells: Mapping[int, int]) -> list[Parameter]:
-        """Write the instructions, and what carries their results to the caller."""
+        """Write the instructions, and the copies of their results to the caller."""
         block, names = self.block, []
         targets: dict[int, Wanted] = {}
         for k, (register, item) in enumerate(zip(self.program.outputs, self.maker.outputs, strict=True)):

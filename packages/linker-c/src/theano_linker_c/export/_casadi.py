@@ -49,7 +49,7 @@ class _Level:
 def casadi_files(
     fn: Function, name: str, shapes: Mapping[Any, Sequence[int]], derivatives: int
 ) -> tuple[dict[str, bytes], Mapping[str, Any]]:
-    """Return the files of a function, and what the first description holds.
+    """Return the files of a function, and the content of the first description.
 
     Parameters
     ----------

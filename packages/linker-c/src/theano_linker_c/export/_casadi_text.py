@@ -42,7 +42,7 @@ class Matrix:
     name : str
     rows, columns : int
     parameter : Parameter or None
-        What it is in our function; None for a matrix all of whose elements are zero, and not passed.
+        The parameter of our function; None for a matrix all of whose elements are zero, and not passed.
     transposed : bool
         Whether its elements are in another order than those of ours.
     """

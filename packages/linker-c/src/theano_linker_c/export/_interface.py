@@ -1,4 +1,4 @@
-"""What an exported function takes and gives: names, dtypes and shapes in C."""
+"""The arguments and results of an exported function: names, dtypes and shapes in C."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ._words import is_taken
 
 __all__ = ["Parameter", "Names", "ExportError", "check_function", "check_shapes", "spec_of", "state_array"]
 
-#: What the type of lengths in C can count.
+#: The largest number of the type of lengths in C.
 _LONGEST = 2**63 - 1
 _GENERATED = re.compile(r"[a-z]+\d+(_\w+)?")
 
@@ -41,7 +41,7 @@ class Parameter:
     shape : tuple of (int or None)
         None for lengths that a call tells.
     value : ndarray or None
-        Of what keeps its value: the first one.
+        The first value of a state or constant.
     """
 
     name: str
@@ -81,7 +81,7 @@ class Parameter:
         return [f"const {self.c_type} **{self.name}", f"int64_t {self.name}_shape[{len(self.shape)}]"]
 
     def described(self) -> str:
-        """Return what it is, for a comment."""
+        """Return a description for a comment."""
         if not self.shape:
             return f"{self.label}: {self.dtype}"
         lengths = " x ".join("?" if length is None else str(length) for length in self.shape)
@@ -153,7 +153,7 @@ def state_array(variable: Variable, value: Any) -> Any:
 
 
 def check_function(fn: Any, where: str) -> None:
-    """Refuse what is no compiled function.
+    """Refuse an object that is no compiled function.
 
     Raises
     ------
@@ -163,7 +163,7 @@ def check_function(fn: Any, where: str) -> None:
         raise TypeError(
             format_error(
                 f"{where}: a compiled function is exported, and an object of type {type(fn).__name__} was given",
-                hint="give what theano.function returns",
+                hint="pass a result of theano.function",
             )
         )
 

@@ -18,7 +18,7 @@ _REALS = (("float", "s"), ("double", "d"))
 #: Types in memory, for functions that are there for each of them.
 _KINDS = (*_REALS, *((f"{sign}int{bits}_t", "") for sign in ("", "u") for bits in (8, 16, 32, 64)))
 _OF_ALL = ("theano_before", "theano_argsort")
-#: For functions that there are for each of several widths of vectors: bytes, rows of a tile, and what runs them.
+#: For functions that there are for each of several widths of vectors: bytes, rows of a tile, and their runner.
 _VECTORS = ((64, 8, "avx512f"), (32, 6, "avx2,fma"), (16, 4, ""))
 _JOINED = 'optimize("fp-contract=fast")'
 

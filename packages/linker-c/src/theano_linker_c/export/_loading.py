@@ -27,7 +27,7 @@ from ..kernels import library, with_room
 
 __all__ = ["CodeLibrary", "code_library"]
 
-#: What is right for kernels, which say themselves what is to be optimised and call no library, but not for whole files.
+#: Arguments of kernels, which ask for their own optimisation and call no library, that do not suit whole files.
 _FOR_KERNELS = re.compile(r"-nostartfiles|-nodefaultlibs|-O\w*|-fno-(?:ipa|tree|dse).*")
 
 

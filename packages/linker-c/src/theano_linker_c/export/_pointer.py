@@ -51,7 +51,7 @@ class CFunction:
         return self.code.address(ENTRY)
 
     def message(self) -> str | None:
-        """Return what went wrong in the last call of this thread that failed since it was asked; None if none did."""
+        """Return the message of the latest failed call of this thread since the last question; None if none failed."""
         ask = ctypes.CFUNCTYPE(ctypes.c_char_p)(self.code.address(f"{ENTRY}_message"))
         text = ask()
         return None if text is None else text.decode()

@@ -47,7 +47,7 @@ class CType:
     pointer : bool
         Whether it is a pointer to that.
     const : bool
-        Whether what the pointer leads to is only read.
+        Whether the data behind the pointer is only read.
     """
 
     name: str

@@ -25,7 +25,7 @@ _TWO_ARGUMENTS = ("atan2", "pow")
 
 
 def vector_functions(texts: Iterable[str]) -> list[str]:
-    """Return declarations that let gcc call the functions of the C library for vectors, for those that texts call.
+    """Return declarations that let gcc call the vector functions of the C library, for the functions that texts call.
 
     Examples
     --------

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 __all__ = ["OWN_NAMES", "function_text"]
 
-#: What stands behind the name of the function in the names of its versions.
+#: The suffix of the function's name in the names of its versions.
 OWN_NAMES = ("body", "wide")
 _WANTED = """\
 #if defined(__GNUC__) && defined(__x86_64__) && !defined(__AVX2__) && !defined(THEANO_PORTABLE)

@@ -1,6 +1,6 @@
-"""Kernels: descriptions of what nodes compute, their code in C, and how the machine runs them.
+"""Kernels: descriptions of the work of nodes, their code in C, and how the machine runs them.
 
-Each kernel is one module, which lists in `__all__` what others use of it. `_description` has what all of them share,
+Each kernel is one module, which lists its public names in `__all__`. `_description` has the common parts,
 `_build` makes machine code of them, and `_libraries` finds routines that exist already.
 """
 

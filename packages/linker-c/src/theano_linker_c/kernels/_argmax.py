@@ -51,7 +51,7 @@ class ArgmaxKernel(Kernel):
 
     @property
     def combine(self) -> ScalarOp:
-        """What joins two elements."""
+        """The expression that joins two elements."""
         return maximum if self.largest else minimum
 
     @property
@@ -137,7 +137,7 @@ def _rounds(writer: CWriter, kernel: ArgmaxKernel, lanes: int) -> None:
         writer.line("at += 1;")
         for i in each:
             _compare(writer, kernel, i)
-    # What is left of a round: whole vectors are compared like those before, the remainder one by one.
+    # The last round: whole vectors are compared like those before, the remainder one by one.
     writer.line("at += 1;")
     for i in range(VECTORS - 1):
         with writer.block(f"if (rounds * {VECTORS * lanes} + {(i + 1) * lanes} <= n - skip)"):

@@ -11,13 +11,13 @@ from ._description._kernel import Encoded, Kernel, LoadedKernel, Site, type_numb
 
 __all__ = ["TASKS", "ArrayRoutineKernel"]
 
-#: What array routines there are; the numbers are those of the runtime.
+#: The array routines; the numbers are those of the runtime.
 TASKS = ("cumsum", "cumprod", "diagonal", "arange", "eye", "recurrence")
 
 
 @record
 class ArrayRoutineKernel(Kernel):
-    """An array that is made in one pass; what the runtime does not take is left to the op's `perform`.
+    """An array that is made in one pass; cases beyond the runtime are left to the op's `perform`.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""From descriptions to machine code: what is neither loaded nor on disk is compiled, all of it by one compiler run."""
+"""From descriptions to machine code: kernels neither loaded nor on disk are compiled, all by one compiler run."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class _Wanted:
 class KernelLibrary:
     """Loaded kernels of the process, and the toolchains that made them.
 
-    Programs keep the kernels that they run; here those that were wanted last are kept too, for the next program.
+    Programs keep the kernels that they run; here the latest ones are kept too, for the next program.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class KernelLibrary:
 
     @classmethod
     def beside(cls, other: KernelLibrary) -> KernelLibrary:
-        """Return a library for the background, which starts with what another one knows; it does not warn."""
+        """Return a library for the background, which starts with another one's kernels; it does not warn."""
         made = cls()
         with other._lock:
             made._toolchains.update({k: known for k, known in other._toolchains.items() if known[1] is not None})
@@ -94,7 +94,7 @@ class KernelLibrary:
         return made
 
     def adopt(self, other: KernelLibrary) -> None:
-        """Take over what another library has loaded and found out."""
+        """Take over another library's kernels and toolchains."""
         with self._lock:
             self._loaded.update(other._loaded)
             self._recent.extend(other._recent)
@@ -108,7 +108,7 @@ class KernelLibrary:
         self._lock = threading.RLock()
 
     def clear(self) -> None:
-        """Forget what is loaded and what is known of compilers."""
+        """Forget loaded kernels and compilers."""
         with self._lock:
             self._loaded.clear()
             self._recent.clear()
@@ -116,7 +116,7 @@ class KernelLibrary:
             self._caches.clear()
 
     def cache(self, options: CompilerOptions) -> KernelCache:
-        """Return what is kept in the compile directory of `options`."""
+        """Return the content of the compile directory of `options`."""
         with self._lock:
             known = self._caches.get(options)
             if known is None:
@@ -183,7 +183,7 @@ class KernelLibrary:
                 first = None if plain else _FirstKernels(sources, cache, self._one_by_one)
 
                 def find() -> Toolchain | None:
-                    # Others who start on the same empty directory wait for what the first of them finds.
+                    # Others who start on the same empty directory wait for the result of the first of them.
                     with build_lock(folder, digest("toolchain"), options.wait, options.timeout):
                         return find_toolchain(options, folder, first)
 
@@ -203,7 +203,7 @@ class KernelLibrary:
     def present(
         self, kernels: Sequence[Kernel], options: CompilerOptions
     ) -> tuple[dict[Kernel, LoadedKernel | None], list[Kernel]]:
-        """Return which of `kernels` are there without the compiler, and those that have to be compiled."""
+        """Return which of `kernels` are there without the compiler, and the others, which have to be compiled."""
         toolchain = self.known_toolchain(options)
         if toolchain is None:
             missing = [kernel for kernel in kernels if SHARED_CODE and c_text.get(kernel) is not None]
@@ -264,7 +264,7 @@ class KernelLibrary:
     def _missing(
         self, items: Iterable[_Wanted], cache: KernelCache, held: dict[str, LoadedKernel]
     ) -> dict[str, _Wanted]:
-        """Put what is loaded or on disk into `held`; gives the rest."""
+        """Put loaded and stored kernels into `held`; returns the rest."""
         missing = {}
         for item in items:
             found = self._loaded.get(item.key) or _load_cached(cache, item)
@@ -427,7 +427,7 @@ def kernel_source(kernel: Kernel) -> KernelSource | None:
         source = generate(kernel)
     except NoNativeForm:
         return None
-    # What this SciPy does not have is left to the op's NumPy form.
+    # Functions that this SciPy lacks are left to the op's NumPy form.
     return source if all(special_address(name, count) for name, count in source.special.items()) else None
 
 
@@ -449,18 +449,18 @@ class BuildStandIn(Protocol):
     """Stands in for the compiler while a function is linked that does not wait for it."""
 
     def build(self, kernels: Sequence[Kernel], /) -> list[LoadedKernel | None]:
-        """Return the machine code of kernels, None for what is not there."""
+        """Return the machine code of kernels, None for missing ones."""
 
     def load(self, wanted: Sequence[Any], /) -> list[Any] | None:
         """Return the machine code of ops' C code; None where it is not there."""
 
 
-#: What stands in for the compiler now.
+#: The deferred compiler at the moment.
 stand_in: ContextVar[BuildStandIn | None] = ContextVar("stand_in", default=None)
 
 
 def build(kernels: Sequence[Kernel], options: CompilerOptions | None = None) -> list[LoadedKernel | None]:
-    """Load the machine code of `kernels`, compiling what is missing with at most one run of the compiler.
+    """Load the machine code of `kernels`, compiling missing ones with at most one run of the compiler.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ class CompressedKernel(Kernel):
     - "dot": the product with a dense matrix, which is the fifth input.
     - "usmm": ``alpha * dot(x, y) + z``; the inputs are alpha, the matrix, y and z.
     - "usmm_rows": the numbers of the rows of ``alpha * dot(x, y)`` in which x stores something, and these rows; alpha,
-      the matrix, y, and the lengths of what they are added to.
+      the matrix, y, and the lengths of the addend.
     - "change_compression": the arrays of the matrix in the other format.
     - "to_dense": the dense matrix, added to the fifth input where there is one.
     - "sum": sums along the minor axis, or along the major one.

@@ -1,8 +1,8 @@
 """Elementwise kernels, and their C text.
 
-There is one vectorised loop, over whole vectors of contiguous operands. Other strides, and what remains, are
+There is one vectorised loop, over whole vectors of contiguous operands. Other strides, and remainders, are
 served by a plain loop where an element is cheap; where it is not, the runtime copies blocks of the operands together
-and runs the vectorised loop on the copies. So an element has the same value whatever the strides.
+and runs the vectorised loop on the copies. So an element has the same value for all strides.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class ElementwiseKernel(Kernel):
     Parameters
     ----------
     scalar_op : ScalarOp
-        What is computed; a `Composite` for fused nodes.
+        The formula; a `Composite` for fused nodes.
     input_dtypes, output_dtypes : tuple of str
     broadcast : tuple of tuple of bool
         For each input, which dimensions are broadcast: their static length is 1.
@@ -76,7 +76,7 @@ class ElementwiseKernel(Kernel):
         if code is None:
             return None
         types = tuple(type_number(dtype) for dtype in self.input_dtypes + self.output_dtypes)
-        # What the op says that it overwrites is named twice.
+        # An operand that the op declares overwritten is named twice.
         told = site.node.op.destroy_map
         given = padded_donors(site, len(self.output_dtypes))
         donors = tuple((told[k][0],) * 2 if k in told else () if told else row for k, row in enumerate(given))
@@ -97,7 +97,7 @@ def is_expensive(op: ScalarOp) -> bool:
 
 @record
 class LoopNest:
-    """A scalar program over operands: what it reads comes first, results go to the operands that are written."""
+    """A scalar program over operands: inputs come first, results go to the written operands."""
 
     program: ScalarProgram | OneOp
     operands: tuple[Operand, ...]
@@ -116,7 +116,7 @@ class LoopNest:
 
     @property
     def lanes(self) -> int:
-        """Elements that a vectorised loop takes at a time, whatever the machine's vectors and the operands' types."""
+        """Elements that a vectorised loop takes at a time, for all vectors of machines and types of operands."""
         return max(x.lanes for x in self.operands)
 
 
@@ -134,7 +134,7 @@ def elementwise_source(kernel: ElementwiseKernel) -> KernelSource:
 
 
 def nest_of(kernel: ElementwiseKernel) -> LoopNest:
-    """Say what the loops of a kernel compute, on which operands."""
+    """Define the loops of a kernel, and their operands."""
     inputs = [Operand(i, dtype) for i, dtype in enumerate(kernel.input_dtypes)]
     count = len(inputs)
     outputs = [Operand(count + i, dtype, read=False, written=True) for i, dtype in enumerate(kernel.output_dtypes)]
@@ -184,7 +184,7 @@ def _vector_function(nest: LoopNest, fixed: Sequence[bool], suffix: str) -> CFun
     for operand in nest.operands:
         operand.declare(writer, stride=False)
     values = [x.load(writer, "fixed") if fixed[x.index] else None for x in nest.inputs]
-    # Whole vectors only: the compiler is spared the loops for what remains, which the caller sees to.
+    # Whole vectors only: the compiler is spared the loops for remainders, which the caller sees to.
     writer.line(f"const int64_t whole = n & -{nest.lanes};")
     # An output may be the very memory of an input: element i is then read before it is written, in each lane. So the
     # loop has no dependence between elements, although the pointers are not `restrict`.

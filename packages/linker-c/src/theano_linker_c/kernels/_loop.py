@@ -20,7 +20,7 @@ from ._elementwise import EXPENSIVE, ElementwiseKernel, LoopNest, layout_test, n
 __all__ = ["ElementwiseLoop"]
 
 PARAMETERS = "int64_t steps, int64_t n, char *const *data, const int64_t *strides, const int64_t *moves"
-#: Cycles of an element from which a loop of calls costs little more than what is called.
+#: Cycles of an element from which a loop of calls costs little more than the work.
 _LONG = 256
 #: Lanes up to which two vectors of elements are taken at a time, so that one need not wait for the result of the other.
 _MOST_LANES = 16
@@ -33,7 +33,7 @@ class ElementwiseLoop(Kernel):
     Parameters
     ----------
     kernel : ElementwiseKernel
-        What a step does.
+        The kernel of a step.
     feeds : tuple of int
         For each input, the output of the step before that it reads, or -1.
     rows : tuple of bool
@@ -50,7 +50,7 @@ class ElementwiseLoop(Kernel):
 
     @property
     def worthwhile(self) -> bool:
-        """Whether calls of the kernel for one step would cost much beside what they compute, and states fit results.
+        """Whether calls of the kernel for one step would cost much beside the work, and states fit results.
 
         Products of complex numbers are left out: they differ in their last bit where the compiler joins vectors.
         """

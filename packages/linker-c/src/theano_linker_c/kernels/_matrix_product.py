@@ -30,7 +30,7 @@ _KINDS = ("dot", "gemv", "vecmat", "gemm", "ger")
 class MatrixProductKernel(Kernel):
     """A product that BLAS computes.
 
-    The inputs of the node say what is done with it: ``(a, b)`` gives the product, ``(a, b, alpha)`` its multiple,
+    The inputs of the node define the use of the product: ``(a, b)`` gives the product, ``(a, b, alpha)`` its multiple,
     ``(z, alpha, a, b)`` and ``(z, alpha, a, b, beta)`` add that to z or to a multiple of z. Factors are 0-d, z has the
     shape of the result and is not read where beta is 0.
 

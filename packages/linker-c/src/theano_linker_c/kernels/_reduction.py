@@ -1,6 +1,6 @@
 """Kernels that reduce results of each element, and keep others, all in one pass; and their C text.
 
-Elements are reduced in blocks by one vectorised loop, each vector lane on its own; what is kept is stored by the same
+Elements are reduced in blocks by one vectorised loop, each vector lane on its own; kept results are stored by the same
 loop. The total of a block is joined with that of the blocks before; sums of floats with a running compensation (Kahan),
 so that the error hardly grows with the number of elements. The runtime goes from block to block.
 """
@@ -36,14 +36,14 @@ from ._elementwise import EXPENSIVE, PARAMETERS, LoopNest, layout_test, loop_nes
 
 __all__ = ["Reduction", "ReductionKernel"]
 
-#: Elements of a block that is reduced where it lies: single precision loses too much in long ones, and what is exact
+#: Elements of a block that is reduced in place: single precision loses too much in long ones, and exact sums
 #: loses nothing.
 BLOCK = 512
 LONG_BLOCK = 1024
 EXACT_BLOCK = 1 << 20
 #: Rows that are reduced into a row of accumulators at once.
 ROWS = 4
-#: What joins partial results of a reduction that was cut in chunks, by the name of the op that is reduced.
+#: The op that joins partial results of a reduction that was cut in chunks, by the name of the reducing op.
 _JOIN: Mapping[str, np.ufunc] = MappingProxyType(
     {
         "add": np.add,
@@ -64,7 +64,7 @@ class Reduction:
     Parameters
     ----------
     combine : ScalarOp
-        What joins two elements: add, mul, maximum, minimum, and_, or_, xor, or any associative op of two inputs.
+        The op that joins two elements: add, mul, maximum, minimum, and_, or_, xor, or any associative op of two inputs.
     acc_dtype, output_dtype : str
         Dtype in which elements are joined, and dtype of the result.
     identity : float or int or None
@@ -149,7 +149,7 @@ class ReductionKernel(Kernel):
 
 @record
 class _Reductions:
-    """What the functions of one kernel share."""
+    """The common part of the functions of one kernel."""
 
     program: ScalarProgram
     inputs: tuple[Operand, ...]
@@ -165,7 +165,7 @@ class _Reductions:
 
     @property
     def lanes(self) -> int:
-        """Elements that a loop takes at a time, whatever the machine's vectors and the operands' types."""
+        """Elements that a loop takes at a time, for all vectors of machines and types of operands."""
         return max(x.lanes for x in self.operands)
 
     @property
@@ -178,7 +178,7 @@ class _Reductions:
     def masked(self) -> bool:
         """Whether loops take whole vectors only: where elements are cheap, choosing would cost more than they do.
 
-        So what is kept of an element does not depend on where it stands.
+        So the kept result of an element does not depend on its position.
         """
         if not self.kept or self.program.cost < EXPENSIVE:
             return False
@@ -189,7 +189,7 @@ class _Reductions:
 def reduction_source(kernel: ReductionKernel) -> KernelSource:
     """Generate ``NAME_inner`` for `kernel`, and ``NAME_outer`` where an axis is kept.
 
-    The operands are the inputs, what is kept, and the accumulators.
+    The operands are the inputs, the kept results, and the accumulators.
 
     Raises
     ------
@@ -314,7 +314,7 @@ def _several_rows(reductions: _Reductions) -> CFunction:
 
 
 def _row_values(writer: CWriter, reductions: _Reductions, fixed: Sequence[CValue | None], row: int) -> None:
-    """Compute what is reduced of element ``i`` of a row."""
+    """Compute the reduced values of element ``i`` of a row."""
     for x, value in zip(reductions.inputs, fixed, strict=True):
         if value is None:
             writer.line(f"char *const p{x.index} = p{x.index}_{row};")

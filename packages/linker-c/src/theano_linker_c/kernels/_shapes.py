@@ -122,7 +122,7 @@ class SpecifyShapeKernel(Kernel):
     checked : tuple of bool
         Which dimensions are checked.
     compared : bool
-        Whether the lengths are those of something that this is used with, not what the program promised.
+        Whether the lengths are those of a value that this is used with, not a promise of the program.
     """
 
     checked: tuple[bool, ...]

@@ -1,4 +1,4 @@
-"""Filters and windows that slide over images: what the runtime computes of convolutions and pooling."""
+"""Filters and windows that slide over images: the runtime's convolutions and pooling."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class ConvolutionKernel(Kernel):
     """A convolution of images (n, channels, ...) with filters (filters, channels of a group, ...), or a gradient of it.
 
     Inputs are images and filters; filters, the cotangent of the result and the lengths of the images (int64); or
-    images, the cotangent and the lengths of the filters. What does not fit is left to the op's `perform`.
+    images, the cotangent and the lengths of the filters. Other cases are left to the op's `perform`.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class PoolingKernel(Kernel):
     The last three inputs are the sizes of the windows, their steps and their padding, vectors of int64. Before come:
     the tensor ("pool"); the gradient of the result and the lengths of the axes ("average_pool_grad", of sums too); the
     tensor, its maxima and the gradient of the result ("max_pool_grad": added to the first largest elements); or the
-    tensor, its maxima and another tensor ("max_pool_grad_grad": its elements where the maxima are). What does not fit
+    tensor, its maxima and another tensor ("max_pool_grad_grad": its elements where the maxima are). Other cases
     is left to the op's `perform`.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Linkers: what chooses the machine that runs a function, and machines that let others look at every node."""
+"""Linkers, which choose the machine that runs a function, and machines that let others look at every node."""
 
 from ._accepted import AcceptedGraph as AcceptedGraph
 from ._classic import (

@@ -65,7 +65,7 @@ class AcceptedGraph:
     def make_all(
         self, input_storage: Cells | None = None, output_storage: Cells | None = None
     ) -> tuple[Callable[[], None], list[Container], list[Container], list[Thunk], list[Apply]]:
-        """Return what :meth:`make_thunk` returns, the thunks of the nodes, and the nodes in the same order.
+        """Return the result of :meth:`make_thunk`, the thunks of the nodes, and the nodes in the same order.
 
         The thunks work on the storage of the containers.
         """

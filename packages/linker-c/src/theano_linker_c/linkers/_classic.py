@@ -56,7 +56,7 @@ class OpWiseCLinker(_Scheduled):
     nice_errors : bool
         Errors always name the node here.
     schedule : callable, optional
-        Gives the nodes of a graph in the order in which they should run, as far as what they need lets them.
+        Gives the nodes of a graph in the order in which they should run, as far as their dependencies permit.
     """
 
     __slots__ = ()
@@ -98,7 +98,7 @@ class VM_Linker(_Scheduled):
     lazy : bool, optional
         Whether operations may leave inputs uncomputed; by default the flag `vm.lazy`, and if that is None, yes.
     schedule : callable, optional
-        Gives the nodes of a graph in the order in which they should run, as far as what they need lets them.
+        Gives the nodes of a graph in the order in which they should run, as far as their dependencies permit.
     c_thunks : bool, optional
         Whether native kernels are used; by default as `use_cloop`.
     allow_partial_eval : bool, optional
@@ -133,7 +133,7 @@ class VM_Linker(_Scheduled):
 
     @property
     def clusters(self) -> bool:
-        """Whether nodes may run together: not where a callback is told of each of them."""
+        """Whether nodes may run together: not where a callback follows each of them."""
         return self.frees and self.target.overwrites and self.callback is None
 
     def machine(self, program: Program, hooks: Hooks, fgraph: FunctionGraph, *, thread_scale: float = 1.0) -> Machine:

@@ -6,8 +6,8 @@ from theano_graph import EnumFlag, add_flag
 
 add_flag(
     "vm.lazy",
-    "Whether machines made by `VM_Linker` leave out what operations such as ifelse do not ask for: True, False, or "
-    "None, which means yes.",
+    "Whether machines made by `VM_Linker` leave out inputs that lazy operations such as ifelse do not ask for: True, "
+    "False, or None, which means yes.",
     EnumFlag("None", "True", "False"),
 )
 add_flag(

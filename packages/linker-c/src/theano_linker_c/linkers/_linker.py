@@ -1,4 +1,4 @@
-"""What a linker is: the choice of the machine that runs a program."""
+"""Linkers: the choice of the machine that runs a program."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from ..program import Hooks, Machine, Program
 from ..targets import PYTHON, C, Target
 from ._accepted import AcceptedGraph
 
-#: What a linker is, which does not change: functions and modes that have it would not know.
+#: The attributes of a linker, which do not change: functions and modes that have it would not know.
 _FIXED = frozenset({"name", "target", "allow_gc", "native_only", "lazy", "accepted"})
 
 
 @record
 class Linker:
-    """What runs an optimized graph.
+    """Runs an optimized graph.
 
     Parameters
     ----------

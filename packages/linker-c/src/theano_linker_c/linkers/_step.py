@@ -28,7 +28,7 @@ class StepMachine(PythonMachine):
     around : callable
         ``around(i, node, *thunks)`` is called for each node that runs; it has to call the thunks itself.
     targets : sequence of Target
-        For each thunk that a node has, what runs it. The first gives the results; the others compute the same on
+        For each thunk that a node has, its target. The first gives the results; the others compute the same on
         storage of their own.
     allow_gc : bool
         Whether storage is emptied when nothing reads it any more, and at the end of a call.
@@ -78,7 +78,7 @@ class StepMachine(PythonMachine):
         self._empty()
         for number, view in enumerate(self._views):
             for cell, value in zip(view.cells, registers, strict=True):
-                # What one thunk overwrites, the others have to see as it was.
+                # The others have to see operands that one thunk overwrites as they were.
                 cell[0] = value if number == 0 else copy.deepcopy(value)
         if self._on_call is not None:
             self._on_call(self.view)
@@ -99,7 +99,7 @@ class StepMachine(PythonMachine):
         for thunk in thunks:
             values = [cell[0] for cell in thunk.outputs]
             if all(value is None for value in values):
-                continue  # nobody called it: a thunk that is called checks what its op has stored
+                continue  # nobody called it: a thunk that is called checks the results of its op
             accepted = accept_results(instruction, values)
             for cell, value in zip(thunk.outputs, accepted, strict=True):
                 cell[0] = value
@@ -109,7 +109,7 @@ class StepMachine(PythonMachine):
         return results
 
     def _accepted(self, instruction: Instruction, results: Sequence[Any]) -> Sequence[Any]:
-        return results  # they have been looked at, and what nobody computed is not there
+        return results  # they have been looked at, and results that nobody computed are missing
 
     def _let_go(self, registers: Sequence[int]) -> None:
         for view in self._views:

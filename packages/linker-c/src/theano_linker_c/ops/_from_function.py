@@ -81,7 +81,7 @@ class FromFunctionOp(Op):
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
     ) -> None:
-        """Call the function; ValueError or TypeError if it does not return what was declared."""
+        """Call the function; ValueError or TypeError if its results differ from the declaration."""
         values = self.fn(*inputs)
         count = len(node.outputs)
         if count == 1:
@@ -103,7 +103,7 @@ class FromFunctionOp(Op):
 
     @property
     def __wrapped__(self) -> Any:
-        """The function: what a pickle of the op may name only, so that comparing ops between processes asks for it."""
+        """The function: pickles of the op refer to it by name, so that comparing ops between processes asks for it."""
         return self.fn
 
     def __reduce__(self) -> Any:
@@ -139,7 +139,7 @@ def _converted(op: Op, index: int, wanted: Type, given: Any) -> Any:
 
 
 def _find(module: str, name: str) -> Any:
-    """Return what a module has under a name; None where there is none, or no such module."""
+    """Return the attribute of a module with a name; None where there is none, or no such module."""
     try:
         found: Any = importlib.import_module(module) if module else None
     except ImportError:

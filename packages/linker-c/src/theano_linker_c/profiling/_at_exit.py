@@ -40,18 +40,18 @@ class Printer:
             total(profiles).summary(file)
 
     def _wanted(self) -> list[ProfileStats]:
-        """Return what is printed: profiles that users made count where the flag is set."""
+        """Return the text to print: profiles that users made count where the flag is set."""
         others = [p for p in printed_at_exit if p not in self.profiles] if config.profile else []
         return [*self.profiles, *others]
 
 
 printer = Printer()
 atexit.register(printer.print)
-"""What prints the profiles of functions that the flag `profile` asks for."""
+"""Prints the profiles of functions that the flag `profile` asks for."""
 
 
 def as_profile(profile: Any, name: str | None, where: str) -> ProfileStats | None:
-    """Return what the argument `profile` of `function` stands for.
+    """Return the profile for the argument `profile` of `function`.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Memory of results: what each node takes, and how much is in use at once."""
+"""Memory of results: the bytes of each node, and how much is in use at once."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Result:
         return self.nbytes if self.source is None else 0
 
     def letter(self, node: Apply, index: int) -> str:
-        """Return what kind of memory it is: c(reated), v(iew of an input) or i(n place of one)."""
+        """Return the kind of memory: c(reated), v(iew of an input) or i(n place of one)."""
         if self.source is None:
             return "c"
         return "v" if self.source in node.op.view_map.get(index, ()) else "i"
@@ -48,7 +48,7 @@ class Result:
 
 @record(frozen=False)
 class MemoryRecord:
-    """What an observer of one machine saw: the last call of each node.
+    """An observer's record of one machine: the last call of each node.
 
     Attributes
     ----------
@@ -168,7 +168,7 @@ class Simulation:
         return most
 
     def _freed(self, i: int, left: dict[int, int]) -> int:
-        """Take the reads of a node from `left`, and return the bytes of what dies."""
+        """Take the reads of a node from `left`, and return the bytes of the dying values."""
         freed = 0
         for block in self._reads[i]:
             left[block] -= 1

@@ -1,4 +1,4 @@
-"""What higher layers tell the profiles."""
+"""Figures of higher layers for profiles."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 from theano_graph import Apply, RuleTable
 
 outside: dict[str, Callable[[], float]] = {}
-"""What else a profile prints: beginning of a line -> function that gives the seconds. Higher layers add theirs, such as
+"""Further lines of a profile: beginning of a line -> function that gives the seconds. Higher layers add theirs, such as
 the time in all calls of `grad`."""
 
 Kind: TypeAlias = Literal["cpu", "gpu", "transfer"]

@@ -47,7 +47,7 @@ for (const part of parts) part.addEventListener("click", () => zoom(part));
 
 @record(frozen=False)
 class _Part:
-    """A line of the program, or a node, with what it has called or made."""
+    """A line of the program, or a node, with its callees or results."""
 
     name: str
     seconds: float

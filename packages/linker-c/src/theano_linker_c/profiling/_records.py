@@ -1,4 +1,4 @@
-"""What is known of nodes, ops and classes of ops after profiled calls."""
+"""Figures of nodes, ops and classes of ops after profiled calls."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Group:
     Attributes
     ----------
     key : object
-        What they have in common.
+        Their common key.
     seconds : float
     calls : int
     nodes : int
@@ -73,7 +73,7 @@ class Group:
 
     @property
     def kind(self) -> str:
-        """What code runs: "C", "Py" or "C & Py"."""
+        """The kind of code: "C", "Py" or "C & Py"."""
         return " & ".join(name for name, there in (("C", self.native), ("Py", self.python)) if there)
 
     def add(self, record: NodeRecord) -> None:

@@ -52,7 +52,7 @@ class ProfileStats:
     validate_time : float
         Seconds in checks of the graph while it was rewritten; measured with the flag `profile_optimizer`.
     optimizer_profile : RewriteProfile or None
-        What the rewriting of the last function did.
+        The rewriting of the last function.
     fgraphs : list of FunctionGraph
         The rewritten graphs.
 
@@ -153,7 +153,7 @@ class ProfileStats:
         return found
 
     def memory_records(self) -> list[MemoryRecord]:
-        """Return what was measured of the memory of results, for each machine."""
+        """Return the measured memory of results, for each machine."""
         return [record for _, _, record in self._sources if record is not None]
 
     def classes(self) -> list[Group]:

@@ -17,7 +17,7 @@ WORTH = 0.1
 
 
 def tip_lines(stats: ProfileStats) -> Iterable[str]:
-    """Return what could make the functions faster."""
+    """Return advice that could make the functions faster."""
     tips = [tip for tip in (_python(stats), _transfers(stats), _double(stats), _overhead(stats), _memory(stats)) if tip]
     yield "Tips"
     yield "----"

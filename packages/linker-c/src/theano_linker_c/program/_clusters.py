@@ -1,4 +1,4 @@
-"""Nodes that run together: what a rule claims becomes one instruction of a program.
+"""Nodes that run together: the nodes that a rule claims become one instruction of a program.
 
 A higher layer registers a :class:`ClusterRule` for the classes of its ops. When a graph is lowered, the nodes that a
 rule claims under one key are put together, as far as nothing between them needs a node outside: each cluster is an
@@ -28,16 +28,16 @@ class ClusterRule:
         ``(node) -> key``: nodes with equal keys may run together; None for a node that runs by itself. A node whose op
         overwrites an input is never asked for.
     build : callable
-        ``(nodes, inputs, outputs) -> runner``: what computes the values of the outputs from those of the inputs. The
+        ``(nodes, inputs, outputs) -> runner``: computes the values of the outputs from those of the inputs. The
         nodes come in an order in which they can run. A failure that belongs to one of them is raised as
         :class:`NodeError`, so that messages name that node.
     late : callable, optional
-        ``(nodes) -> nodes``: of all that it claims in a graph, those that run apart from the others, and as late as
+        ``(nodes) -> nodes``: of all that it claims in a graph, the nodes that run apart from the others, and as late as
         their readers let them. So a node that waits for one device does not keep another one waiting.
     keep : callable, optional
-        ``(runner, name) -> state``: what another process needs to make the runner again, for a pickle. The name stands
-        for the function on disk and the place of the cluster in it; a runner may keep more on disk under it. Functions
-        with clusters of a rule without `keep` and `restore` are not cached on disk.
+        ``(runner, name) -> state``: the data with which another process makes the runner again, for a pickle. The name
+        stands for the function on disk and the place of the cluster in it; a runner may keep more on disk under it.
+        Functions with clusters of a rule without `keep` and `restore` are not cached on disk.
     restore : callable, optional
         ``(nodes, inputs, outputs, state, name) -> runner``, in place of `build`, for nodes like those of that process.
     """
@@ -60,9 +60,9 @@ class Cluster(Op):
     ----------
     nodes : sequence of Apply
     inputs, outputs : sequence of Variable
-        What comes from other nodes, and what other nodes or the caller read.
+        Values from other nodes, and values that other nodes or the caller read.
     run : callable
-        What a rule has built of them.
+        The runner that a rule has built of them.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class Cluster(Op):
             cell[0] = value
 
     def needs_no_native_form(self, node: Apply) -> bool:
-        """Tell that what runs here is native code, though not of the target's."""
+        """Tell that this is native code, though not of the target's."""
         return True
 
 
@@ -220,7 +220,7 @@ def _node_of(op: Cluster, inputs: Sequence[Variable], outputs: Sequence[Variable
 
 
 def state_of_cluster(op: Cluster, name: str) -> Any:
-    """Return what another process needs to make a cluster again; None where it cannot.
+    """Return the data with which another process makes a cluster again; None where it cannot.
 
     Parameters
     ----------
@@ -257,9 +257,9 @@ def _sorted(
     late: Collection[Apply],
     before: Mapping[Apply, Sequence[Apply]],
 ) -> list[Apply]:
-    """Return the nodes and the clusters so that each comes after what it needs, and otherwise as they came before.
+    """Return the nodes and the clusters so that each comes after its needs, and otherwise in their order.
 
-    A cluster comes where the last of its nodes came; what is `late` comes when there is nothing else.
+    A cluster comes where the last of its nodes came; one that is `late` comes when there is nothing else.
     """
     places: dict[Apply, int] = {}
     needs: dict[Apply, set[Apply]] = {}

@@ -16,7 +16,7 @@ from ..targets import Target
 
 
 class ResultKind(IntEnum):
-    """What becomes of the values of an output; the same numbers as in c/machine/loop.c."""
+    """The treatment of the values of an output; the same numbers as in c/machine/loop.c."""
 
     STACK = 0
     SUM = 1
@@ -26,7 +26,7 @@ class ResultKind(IntEnum):
 #: Makes the exception for a value of another shape than before, from the number of the output, row, shape and expected
 #: shape.
 MakeShapeError = Callable[[int, int, Sequence[int], Sequence[int]], Exception]
-#: Runs a loop: takes the number of runs (1 at least), the values, and what makes exceptions for changed shapes; returns
+#: Runs a loop: takes the number of runs (1 at least), the values, and exceptions for changed shapes; returns
 #: the number of runs done and the results.
 LoopRunner = Callable[[int, Sequence[Any], MakeShapeError], tuple[int, list[Any]]]
 
@@ -35,7 +35,7 @@ LoopRunner = Callable[[int, Sequence[Any], MakeShapeError], tuple[int, list[Any]
 class LoopSpec:
     """How a program is run in a loop.
 
-    Its inputs are rows of sequences, states, and what stays the same, in this order; its outputs are the new states,
+    Its inputs are rows of sequences, states, and constant values, in this order; its outputs are the new states,
     other results, and maybe the boolean that ends the loop after this run.
 
     Attributes
@@ -139,7 +139,7 @@ def _loop_of(
 
 
 def loop_runner(machine: Any, loop_spec: LoopSpec) -> LoopRunner | None:
-    """Return what runs the program of a machine many times in one call, or None where the machine cannot.
+    """Return a function that runs the program of a machine many times in one call, or None where the machine cannot.
 
     Instructions write stacked results directly into their rows where they can; arrays of states are reused.
     All values of a stack or a sum have the shape of the first one, those of a state the shape of its start. An

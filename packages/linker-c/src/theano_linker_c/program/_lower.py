@@ -55,9 +55,10 @@ def lower(
     n_outputs : int, optional
         How many graph outputs, from the first, a call returns; all by default.
     accepts : sequence of Accepts, optional
-        For each argument, what the machine may do with it unasked; by default it takes Python floats for 0-d float64.
+        For each argument, the values that the machine may accept unasked; by default it takes Python floats for 0-d
+        float64.
     target : Target
-        What the program is for.
+        The target of the program.
     lazy : bool
         Whether nodes that ask for their inputs may do so; False gives them all of their inputs.
     keep : bool
@@ -119,7 +120,7 @@ def lower(
 
 
 def _run_order(fgraph: FunctionGraph) -> list[Apply]:
-    """Return the nodes in the order in which they run: what the first input of a node needs comes first.
+    """Return the nodes in the order in which they run: the needs of a node's first input come first.
 
     A sum to which term after term is added takes up each term before the next one is made. In the order in which nodes
     are shown (:meth:`FunctionGraph.toposort`) all terms would be there at the same time.
@@ -128,7 +129,7 @@ def _run_order(fgraph: FunctionGraph) -> list[Apply]:
 
 
 def _preferred_order(fgraph: FunctionGraph, preferred: Callable[[FunctionGraph], Iterable[Apply]]) -> list[Apply]:
-    """Return the nodes so that of those that can run the one comes first that is first in the preferred order."""
+    """Sort the nodes topologically; among ready nodes, take the first in preferred order."""
     rank = {node: i for i, node in enumerate(preferred(fgraph))}
     nodes = fgraph.toposort()
     before = fgraph.orderings()
@@ -191,7 +192,7 @@ def encode_nodes(nodes: Sequence[Apply], *, target: Target = C) -> list[Instruct
     ----------
     nodes : sequence of Apply
     target : Target
-        What runs them.
+        The target that runs them.
     """
     thunks = [_thunk_of(node, target) for node in nodes]
     forms = _forms(nodes, thunks, [None] * len(nodes), target, None)
@@ -221,7 +222,7 @@ def _thunk_of(node: Apply, target: Target) -> OwnThunk | None:
 
 
 def _thunks_and_branches(order: Sequence[Apply], target: Target) -> tuple[list[OwnThunk | None], list[Branch | None]]:
-    """Return the thunks that ops make for nodes, and what is a choice between inputs; None for all others.
+    """Return the thunks that ops make for nodes, and choices between inputs; None for all others.
 
     Each op is asked once whether there is something to ask of its nodes: graphs have many more nodes than ops.
     """

@@ -72,7 +72,7 @@ class UltraFastSigmoid(FloatFunction, UnaryScalarOp):
     def impl(self, *values: Any) -> Any:
         """Choose among the pieces."""
         x = np.asarray(values[0], dtype=self.result_dtypes(dtype_name(values[0]))[0])
-        # Near 0 the result is what is left of 1 after a subtraction: digits of a float16 would not do.
+        # Near 0 the result is the rest of 1 after a subtraction: digits of a float16 would not do.
         size = np.abs(x if x.dtype != "float16" else x.astype("float32")) * 0.5
         line = _LINE[0] + _LINE[1] * (size - _CURVED)
         distance = np.where(size < _CURVED, 1.5 * size / (1 + size), np.where(size >= _FLAT, _TOP, line))

@@ -143,7 +143,7 @@ class Sgn(Arithmetic, UnaryScalarOp):
 
 
 class MulWithoutZeros(Arithmetic, BinaryScalarOp):
-    """Product in which a zero counts as one, so that it is the product of those that are not zero."""
+    """Product in which a zero counts as one, so that it is the product of the nonzero ones."""
 
     name = "mul_without_zeros"
     commutative = True

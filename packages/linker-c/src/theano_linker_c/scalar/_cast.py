@@ -47,7 +47,7 @@ class Cast(UnaryScalarOp):
 
     @property
     def output_types_preference(self) -> specific_out:
-        """What gives the type of the result, whatever the input."""
+        """Gives the type of the result, for any input."""
         return specific_out(self.o_type)
 
     def clone_float32(self) -> Cast:

@@ -226,7 +226,7 @@ def _rotated(z: Any) -> Any:
 
 
 def _sgn_along(z: Any, direction: Any, change: Any) -> Any:
-    """Give what of `change` is across `direction`, which rotates it, divided by the length."""
+    """Return the part of `change` across `direction`, which rotates it, divided by the length."""
     return (change - direction * _along(direction, change)) / abs_(z)
 
 

@@ -33,7 +33,7 @@ class Pow(BinaryScalarOp):
     @arraywise
     @quiet
     def impl(self, *values: Any) -> Any:
-        """Call NumPy's power, which refuses negative exponents of integers, on what it accepts."""
+        """Call NumPy's power, which refuses negative exponents of integers, on operands that it accepts."""
         base, exponent = values
         dtype = self.result_dtypes(dtype_name(base), dtype_name(exponent))[0]
         if not is_discrete(dtype) or dtype.startswith("u"):

@@ -61,7 +61,7 @@ class Clip(ScalarOp):
     @arraywise
     @quiet
     def impl(self, *values: Any) -> Any:
-        """Take the maximum of what is too small, the minimum of the rest."""
+        """Take the maximum of operands that are too small, the minimum of the rest."""
         dtype = self.result_dtypes(*(dtype_name(value) for value in values))[0]
         x, low, high = (np.asarray(value, dtype=dtype) for value in values)
         return np.where(x >= low, np.minimum(x, high), np.maximum(x, low))[()]

@@ -1,4 +1,4 @@
-"""Arrays as C code sees them: a pointer, lengths and strides, and what is known of their elements."""
+"""Arrays as C code sees them: a pointer, lengths and strides, and known elements."""
 
 from __future__ import annotations
 

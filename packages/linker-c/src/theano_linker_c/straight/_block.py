@@ -27,13 +27,13 @@ __all__ = ["Block", "Message", "Place", "Step", "takes_memory"]
 _EQUAL = 8
 #: As many elements of constant vectors of integers are known as lengths.
 _NUMBERS = 64
-#: What takes memory at run time.
+#: Operations that take memory at run time.
 _TAKE = "theano_take"
 
 
 @record
 class Message:
-    """The text of a status code: the node, the line that made it, and what was wrong."""
+    """The text of a status code: the node, the line that made it, and the fault."""
 
     node: str
     line: str
@@ -53,7 +53,7 @@ class Place(Protocol):
 
     @property
     def root(self) -> Root:
-        """What memory that is."""
+        """A description of the memory."""
 
     def takes(self, dtype: str, shape: tuple[Length, ...]) -> bool:
         """Tell whether a value of a dtype and shape can be put there."""
@@ -82,7 +82,7 @@ class Block(Statements):
     Parameters
     ----------
     fail : str
-        What a failed check does, with ``{}`` for the status code.
+        The reaction to a failed check, with ``{}`` for the status code.
     look : str
         Statement at the beginning of each step of long loops.
 
@@ -149,7 +149,7 @@ class Block(Statements):
         self.routines.add(routine)
         return f"{routine}({', '.join(map(str, arguments))})"
 
-    # ---- what can go wrong
+    # ---- failures
 
     def _message(self, text: str) -> Message:
         if self.step is None:
@@ -198,7 +198,7 @@ class Block(Statements):
             self._never(text, "pass longer operands")
 
     def _never(self, text: str, hint: str) -> None:
-        """Refuse what is known to be wrong; where it may not be reached, a call that reaches it fails."""
+        """Refuse a known fault; where it may not be reached, a call that reaches it fails."""
         if not self.guards:
             raise self.refuse(text, hint)
         self.add(Check(None, self.code(text)))
@@ -206,17 +206,17 @@ class Block(Statements):
     def spread(
         self, x: CArray, shape: Sequence[Length], broadcastable: Sequence[bool], text: str
     ) -> tuple[list[Length], list[Length]]:
-        """Return the strides of an array that is spread over a shape, and the shape, with what the array tells of it.
+        """Return the strides of an array that is spread over a shape, and the shape, with the array's lengths in it.
 
         Parameters
         ----------
         x : CArray
-            Has the last dimensions of the shape; those that broadcast have length 1.
+            Has the last dimensions of the shape; broadcast ones have length 1.
         shape : sequence of Length
         broadcastable : sequence of bool
             Of the dimensions of x.
         text : str
-            What is wrong where lengths differ.
+            The message where lengths differ.
         """
         found, offset = list(shape), len(shape) - x.ndim
         strides = [ZERO] * offset
@@ -333,7 +333,7 @@ class Block(Statements):
         return CArray(dtype, shape, contiguous_strides(shape), name, root)
 
     def take(self, name: str, dtype: str, size: Length, *, defined: bool = False) -> None:
-        """Add what takes memory whose size is known at run time only; the size in bytes may be too large for C.
+        """Add an operation that takes memory of a size known at run time; the size in bytes may be too large for C.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Bodies of loops and branches: what can stand before them, and memory for what they give."""
+"""Bodies of loops and branches: invariant statements before them, and memory for their results."""
 
 from __future__ import annotations
 

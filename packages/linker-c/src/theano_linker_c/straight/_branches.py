@@ -1,4 +1,4 @@
-"""Choices between two groups of values: what only one of them needs is computed where that one is chosen."""
+"""Choices between two groups of values: the needs of only one of them are computed where that one is chosen."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ Targets: TypeAlias = "Mapping[int, Place]"
 
 @record
 class Choice:
-    """An instruction that chooses, with what only one of its two sides needs.
+    """An instruction that chooses, with the needs of only one of its two sides.
 
     Attributes
     ----------
     instruction : Instruction
         Of the form Branch.
     sides : tuple of two lists
-        What runs where the condition is true, and where it is false; instructions, and choices again.
+        The instructions where the condition is true, and where it is false; choices among them.
     """
 
     instruction: Instruction
@@ -86,7 +86,7 @@ def _readers(program: Program) -> dict[int, set[tuple[int, int]]]:
 
 
 def _needed_by(program: Program, readers: Mapping[int, set[tuple[int, int]]], at: int, side: int) -> set[int]:
-    """Return the instructions whose results nothing reads but one side of a choice, and what leads to it."""
+    """Return the instructions whose results only one side of a choice reads, and their ancestors."""
     form = program.instructions[at].form
     assert isinstance(form, Branch)
     mine = form.otherwise if side else form.chosen
@@ -155,7 +155,7 @@ class _Result:
         self.pointer = block.fresh("v")
 
     def allocate(self) -> CArray:
-        """Write, before the choice, what both sides need, and return the result."""
+        """Write, before the choice, the needs of both sides, and return the result."""
         block = self.block
         if not self.shape:
             made = block.local(self.dtype, "0")
@@ -175,7 +175,7 @@ class _Result:
         return made
 
     def give_memory(self, side: int) -> None:
-        """Write what gives the value of one side memory."""
+        """Write the allocation for the value of one side."""
         block, value = self.block, self.values[side]
         if not self.same:
             for mine, length in zip(self.shape, value.shape, strict=True):
@@ -185,7 +185,7 @@ class _Result:
         block.let(f"{self.kind} *", self.places[side].pointer, self.pointer)
 
     def store(self, side: int) -> None:
-        """Write what puts the value of one side into the result."""
+        """Write the copy of the value of one side into the result."""
         value, place = self.values[side], self.places[side]
         if not self.early[side]:
             self.give_memory(side)
@@ -202,7 +202,7 @@ def emit_choice(block: Block, choice: Choice, arrays: Registers, targets: Target
     block : Block
     choice : Choice
     arrays : dict of int to CArray
-        By register; gets those that the sides compute.
+        By register; gets the arrays that the sides compute.
     targets : mapping of int to Place
     emit : callable
         Writes the steps of a side.

@@ -1,4 +1,4 @@
-"""Ops that give back what they are given: nothing is copied, since no statement changes what another one reads.
+"""Ops that return their operand: nothing is copied, since no statement changes a value that another one reads.
 
 A print hands its value on and prints nothing: exported code has no place to print to. A breakpoint is refused.
 """

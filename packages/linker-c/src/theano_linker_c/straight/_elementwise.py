@@ -40,7 +40,7 @@ _ROWS = 256
 
 
 def broadcast_shape(block: Block, inputs: Sequence[CArray], broadcast: Sequence[Sequence[bool]]) -> tuple[Length, ...]:
-    """Return the shape of what is computed from operands, of which those that do not broadcast must agree."""
+    """Return the shape of a result computed from operands, whose lengths other than 1 must agree."""
     ndim = len(broadcast[0]) if broadcast else 0
     shape = []
     for axis in range(ndim):
@@ -61,7 +61,7 @@ def spread_strides(x: CArray, pattern: Sequence[bool]) -> tuple[Length, ...]:
 
 
 def _elements(block: Block, program: ScalarProgram | OneOp, values: Sequence[Expression]) -> list[Value]:
-    """Add what is computed of the elements of operands."""
+    """Add the computation on the elements of operands."""
     operands = []
     for value in values:
         operand = expression_value(value)
@@ -137,7 +137,7 @@ class _Reducer:
         self.strides += [x.strides for x in kept]
 
     def elements(self, places: Sequence[Index]) -> list[Value]:
-        """Add what is computed of an element, store what is kept, and return what is reduced."""
+        """Add the computation on an element, store the kept values, and return the reduced ones."""
         values = [x.read(at) for x, at in zip(self.inputs, places, strict=False)]
         results = _elements(self.block, self.program, values)
         for x, at, value in zip(self.kept, places[len(self.inputs) :], results, strict=False):

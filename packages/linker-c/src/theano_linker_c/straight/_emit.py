@@ -25,7 +25,7 @@ from ._rules import straight_kernel, straight_op
 
 __all__ = ["STRAIGHT", "StraightTarget", "Wanted", "emit_program"]
 
-#: What has no more elements than this is computed when the code is generated, where all operands are known.
+#: Arrays with no more elements than this are computed when the code is generated, where all operands are known.
 _FOLDED = 4096
 
 
@@ -44,7 +44,7 @@ class StraightTarget(Target):
         return False
 
 
-#: What programs are lowered for that become C text.
+#: The target of programs that become C text.
 STRAIGHT = StraightTarget("straight")
 
 
@@ -178,7 +178,7 @@ def _fills(instruction: Instruction, inputs: Sequence[CArray]) -> bool:
 
 
 def _folded(block: Block, instruction: Instruction, inputs: Sequence[CArray]) -> list[CArray] | None:
-    """Compute what is known when the code is generated; None where that cannot be done."""
+    """Compute values that are known when the code is generated; None where that cannot be done."""
     node = instruction.node
     if not inputs or any(x.value is None for x in inputs) or sum(x.value.size for x in inputs) > _FOLDED:
         return None
@@ -186,7 +186,7 @@ def _folded(block: Block, instruction: Instruction, inputs: Sequence[CArray]) ->
         return None
     try:
         values = perform_runner(node)([np.array(x.value) for x in inputs])
-    except Exception:  # noqa: BLE001  (an op may raise anything; a call of the C code finds out what is wrong)
+    except Exception:  # noqa: BLE001  (an op may raise anything; a call of the C code reports the fault)
         return None
     if not all(isinstance(value, np.ndarray) and value.size <= _FOLDED for value in values):
         return None

@@ -49,7 +49,7 @@ class _Source:
 
 @record
 class _Region:
-    """What an index means for an array.
+    """The meaning of an index for an array.
 
     Attributes
     ----------
@@ -207,7 +207,7 @@ class _Walk:
         return _Source(places, (False,), ZERO, ONE, True, True)
 
     def common_shape(self) -> tuple[Length, ...]:
-        """Return the shape that the arrays of indices have together; those that broadcast are repeated."""
+        """Return the shape that the arrays of indices have together; broadcast ones are repeated."""
         ndim = max((len(source.broadcastable) for source in self.sources), default=0)
         masks = [source for source in self.sources if source.mask]
         shape = []
@@ -244,7 +244,7 @@ class _Walk:
         return length
 
     def region(self) -> _Region:
-        """Return what the index means."""
+        """Return the meaning of the index."""
         offset = " + ".join(self.offsets) or "0"
         common = self.common_shape()
         return _Region(offset, tuple(self.shape), tuple(self.strides), self.before, tuple(self.sources), common)
@@ -302,7 +302,7 @@ def _elements(block: Block, region: _Region, others: Sequence[tuple[CArray, Sequ
 def _source_offsets(
     block: Block, region: _Region, rows: Sequence[Sequence[Length]], indices: Sequence[str]
 ) -> list[str]:
-    """Write what arrays of indices say of the loops so far, and return what they add to offsets."""
+    """Write the statements for arrays of indices in the loops so far, and return their terms of offsets."""
     found = []
     for source, row in zip(region.sources, rows, strict=True):
         value = source.array.load(offset_text(indices, row))

@@ -35,7 +35,7 @@ def stand_in(x: CArray, *, known: bool = True) -> CArray:
     ----------
     x : CArray
     known : bool
-        Whether what is known of the elements holds for it, too.
+        Whether the known elements hold for it, too.
     """
     root = Root("argument", x.root.name, x.root.dtype, x.root.size)
     if known:

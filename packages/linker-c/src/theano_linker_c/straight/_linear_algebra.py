@@ -1,7 +1,7 @@
 """Linear algebra on matrices: calls of the library's functions.
 
 Eigenvectors and singular vectors are determined but for their signs (and rotations, where values are equal); these may
-differ from those that LAPACK finds.
+differ from LAPACK's.
 """
 
 from __future__ import annotations
@@ -227,7 +227,7 @@ def _qr(kernel: LapackKernel, block: Block, inputs: Sequence[CArray]) -> list[CA
     return [r] if q is None else [q, r]
 
 
-#: What writes each task, for one matrix.
+#: The writer of each task, for one matrix.
 TASKS: dict[str, Callable[[LapackKernel, Block, Sequence[CArray]], list[CArray]]] = {
     "cholesky": _cholesky,
     "triangular": _triangular,

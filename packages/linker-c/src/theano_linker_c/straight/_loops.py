@@ -51,12 +51,12 @@ def emit_loop(
     ----------
     block : Block
     program : Program
-        Of one step: from rows of sequences, states and what stays the same to new states and other values.
+        Of one step: from rows of sequences, states and constant values to new states and other values.
     spec : LoopSpec
     n : Length
         How many steps there are; the code must have found out that it is not negative.
     given : sequence of CArray
-        Sequences, first states, and what stays the same.
+        Sequences, first states, and constant values.
     shapes : sequence of (tuple of Length) or None
         Of a value of each output, where that is known before the loop; those of sums are.
     counted : bool
@@ -76,7 +76,7 @@ class _State:
     ----------
     block : Block
     start : CArray
-        What it is before the first step.
+        Its value before the first step.
     stacked : bool
         Whether all new states are rows of a result.
     """
@@ -122,7 +122,7 @@ class _State:
         return Wanted(self.next, start.dtype, start.shape, Root("result", self.next, start.dtype, start.size))
 
     def store(self, value: CArray, row: RowPlace | None, k: int) -> CArray:
-        """Write, at the end of the step, what puts the new one where it belongs; return it there."""
+        """Write, at the end of the step, the copy of the new one to its memory; return it there."""
         block, start = self.block, self.start
         for axis, (a, b) in enumerate(zip(start.shape, value.shape, strict=True)):
             block.same(a, b, f"state {k} of a loop changes its length along axis {axis}")
@@ -153,7 +153,7 @@ class _State:
 
 
 class _Output:
-    """The rows of a result, or the last value of what is no state.
+    """The rows of a result, or the last value of a result that is no state.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ class _Output:
         self.text = f"steps of a loop give values of different shapes (output {k})"
 
     def store(self, value: CArray) -> None:
-        """Write, at the end of the step, what puts a value into its row."""
+        """Write, at the end of the step, the copy of a value into its row."""
         block, body = self.writer.block, self.writer.body
         self.shape = value.shape if self.known is None else self.known
         self.late = not body.is_outside(self.shape)
@@ -190,7 +190,7 @@ class _Output:
             block.copy(value, CArray(self.dtype, value.shape, strides, self.row.pointer, self.row.root))
 
     def _take(self, shape: tuple[Length, ...]) -> None:
-        """Write what takes memory in the first step, and looks in the others whether the shape is the same."""
+        """Write the allocation in the first step, and the check in the others that the shape is the same."""
         block, writer = self.writer.block, self.writer
         self.pointer = block.fresh("v")
         self.shape = tuple(x if x.known else Length(1, (block.fresh("n"),)) for x in shape)
@@ -213,7 +213,7 @@ class _Output:
         return Let(self.row.pointer, f"{self.kind} *", value_of_text(f"{self.pointer}{place}"))
 
     def allocate(self) -> list[Statement]:
-        """Write, before the loop, what gives memory; return what the body begins with."""
+        """Write, before the loop, the allocations; return the beginning of the body."""
         writer, block = self.writer, self.writer.block
         whole = self._whole()
         if self.late:
@@ -265,7 +265,7 @@ class _Sum:
             block.store(self.total, at, CValue("0", dtype, 0))
 
     def store(self, value: CArray) -> None:
-        """Write, at the end of the step, what adds a value."""
+        """Write, at the end of the step, the sum with a value."""
         block, total = self.block, self.total
         for a, b in zip(total.shape, value.shape, strict=True):
             block.same(a, b, "steps of a loop give values of different shapes, which are added")

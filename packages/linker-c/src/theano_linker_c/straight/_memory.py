@@ -19,7 +19,7 @@ def arranged(roots: Iterable[Root], end: int) -> tuple[dict[str, int], int]:
     Parameters
     ----------
     roots : iterable of Root
-        In the order in which they come to life; those that live on have no end yet.
+        In the order in which they come to life; roots that live on have no end yet.
     end : int
         The time at which these end.
 

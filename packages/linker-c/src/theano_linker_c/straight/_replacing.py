@@ -15,7 +15,7 @@ Steps: TypeAlias = "Sequence[Instruction | Choice]"
 
 
 def _read_by(step: Instruction | Choice) -> set[int]:
-    """Return the registers that a step reads, and those that its sides read."""
+    """Return the registers that a step reads, and those of its sides."""
     if not isinstance(step, Choice):
         return set(step.inputs)
     inside = {register for side in step.sides for inner in side for register in _read_by(inner)}

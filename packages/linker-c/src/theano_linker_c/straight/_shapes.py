@@ -36,7 +36,7 @@ def _transpose(kernel: TransposeKernel, block: Block, inputs: Sequence[CArray]) 
 
 
 def _with_numbers(view: CArray, x: CArray) -> CArray:
-    """Let a view of one number, or of all of a vector, know what these numbers are."""
+    """Let a view of one number, or of all of a vector, know these numbers."""
     if x.numbers is not None and view.ndim <= 1 and view.size == x.size:
         return CArray(view.dtype, view.shape, view.strides, view.pointer, view.root, None, x.numbers)
     return view
@@ -71,7 +71,7 @@ def _reshape(kernel: ReshapeKernel, block: Block, inputs: Sequence[CArray]) -> l
 
 
 def _filled_in(block: Block, size: Length, lengths: Sequence[Length]) -> list[Length]:
-    """Return a shape in which -1 has become what is left of the number of elements."""
+    """Return a shape in which -1 has become the quotient of the numbers of elements."""
     missing = [k for k, length in enumerate(lengths) if length == Length(-1)]
     text = "the number of elements changes"
     if len(missing) > 1:

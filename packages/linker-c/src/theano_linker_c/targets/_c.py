@@ -39,7 +39,7 @@ class CTarget(Target):
         return type(kernel).encode is not Kernel.encode
 
     def build(self, kernels: Sequence[Kernel], options: CompilerOptions | None = None) -> list[KernelForm | None]:
-        """Return the forms of kernels, compiling what is missing with at most one run of the compiler."""
+        """Return the forms of kernels, compiling missing ones with at most one run of the compiler."""
         wanted = [kernel for kernel in kernels if kernel.needs_code]
         built = build(wanted, options) if wanted else []
         loaded: dict[Kernel, LoadedKernel | None] = dict(zip(wanted, built, strict=True))
@@ -66,7 +66,7 @@ class CTarget(Target):
         return _native.native_machine(program, hooks, buffer_limit, thread_scale, keep)
 
     def runner_of(self, instruction: Instruction) -> Runner:
-        """Return what runs the native code of an instruction, or the op's Python code where there is none."""
+        """Return a function that runs the native code of an instruction, or else the op's Python code."""
         runner = _native.native_runner(instruction)
         return python_runner(instruction) if runner is None else runner
 

@@ -1,4 +1,4 @@
-"""What a target is; and the one that runs Python code."""
+"""Targets; and the one that runs Python code."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..kernels import Kernel, native_kernel, stand_in
 
 
 class Target:
-    """What runs programs; as it is, in Python.
+    """Runs programs; as it is, in Python.
 
     A subclass says by :meth:`takes` which kernels it has code for, makes that in :meth:`build`, and either runs it one
     instruction at a time (:meth:`runner_of`), called by the machine in Python, or brings a machine of its own
@@ -74,7 +74,7 @@ class Target:
     def kernel_of(self, node: Apply) -> Kernel | None:
         """Return a node as a kernel that the target takes, or None."""
         if type(self).takes is Target.takes:
-            return None  # it takes none, whatever the node is
+            return None  # it takes none
         kernel = native_kernel.describe(node, self)
         return kernel if kernel is not None and self.takes(kernel) else None
 
@@ -94,7 +94,7 @@ class Target:
         return needs_c_code(node)
 
     def forms(self, nodes: Sequence[Apply], options: CompilerOptions | None = None) -> list[Form]:
-        """Return in which form each node of a function runs; what is missing is compiled together.
+        """Return in which form each node of a function runs; missing kernels are compiled together.
 
         Parameters
         ----------
@@ -132,7 +132,7 @@ class Target:
         thread_scale: float = 1.0,
         keep: bool = False,
     ) -> Machine:
-        """Return what runs a program.
+        """Return the machine of a program.
 
         Parameters
         ----------

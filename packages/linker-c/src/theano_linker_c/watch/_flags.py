@@ -9,6 +9,6 @@ add_flag("NanGuardMode.inf_is_error", "Whether NanGuardMode minds an infinity.",
 add_flag("NanGuardMode.big_is_error", "Whether NanGuardMode minds a finite value beyond 1e10.", BoolFlag(True))
 add_flag(
     "NanGuardMode.action",
-    "What NanGuardMode does about a value that it minds: 'raise' an AssertionError, 'warn', or start 'pdb'.",
+    "NanGuardMode's reaction to a value that it minds: 'raise' an AssertionError, 'warn', or start 'pdb'.",
     EnumFlag("raise", "warn", "pdb"),
 )

@@ -29,7 +29,7 @@ class Limits:
     big: bool
 
     def complaints(self, value: object) -> Iterator[str]:
-        """Yield what is wrong with a value, in words."""
+        """Yield the faults of a value, in words."""
         array = _numbers(value)
         if array is None:
             return
@@ -143,7 +143,7 @@ class Guard:
         self._limits = limits
 
     def check_arguments(self, view: MachineView) -> None:
-        """Check what a call begins with: arguments, shared variables and constants."""
+        """Check the values at the beginning of a call: arguments, shared variables and constants."""
         for variable, cell in view.storage_map.items():
             if variable.owner is None:
                 self._check(variable, cell[0], "the value of an input")
@@ -183,4 +183,4 @@ def _act(text: str) -> None:
         warn_user(text)
         return
     print(text)
-    pdb.set_trace()  # what the flag asks for
+    pdb.set_trace()  # as the flag asks

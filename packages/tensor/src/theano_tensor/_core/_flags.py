@@ -6,7 +6,7 @@ from theano_graph import BoolFlag, EnumFlag, IntFlag, add_flag, config
 
 
 class Float64Watch:
-    """What is done about new variables of float64: the flag `warn_float64`, kept where each variable can ask.
+    """The reaction to new variables of float64: the flag `warn_float64`, kept where each variable can ask.
 
     Attributes
     ----------
@@ -31,13 +31,13 @@ add_flag(
 )
 add_flag(
     "int_division",
-    "What `T.int_or_true_div(x, y)` does with two integers: 'int' divides as `//`, "
+    "The result of `T.int_or_true_div(x, y)` for two integers: 'int' divides as `//`, "
     "'floatX' gives floatX, 'raise' refuses.",
     EnumFlag("int", "raise", "floatX"),
 )
 add_flag(
     "warn_float64",
-    "What to do when a float64 tensor variable is made: 'ignore', 'warn', 'raise' or 'pdb'.",
+    "The reaction to a new float64 tensor variable: 'ignore', 'warn', 'raise' or 'pdb'.",
     EnumFlag("ignore", "warn", "raise", "pdb"),
     on_change=float64_watch.follow,
 )
@@ -54,13 +54,13 @@ add_flag(
 )
 add_flag(
     "on_shape_error",
-    "What to do when the shape rule of an op fails: 'warn' and take the shape from the value, or 'raise' an error of "
+    "The reaction to a failing shape rule of an op: 'warn' and take the shape from the value, or 'raise' an error of "
     "the rewrite that asked, with which `on_opt_error` deals.",
     EnumFlag("warn", "raise"),
 )
 add_flag(
     "experimental.local_alloc_elemwise_assert",
-    "Whether the rewrite `local_alloc_optimization`, by which a filled tensor gives way to what it is filled with, "
+    "Whether the rewrite `local_alloc_optimization`, by which a filled tensor gives way to its value, "
     "keeps mistakes in shapes visible. It then takes place only where the shapes are known to agree, so that no "
     "assertion is needed; with False also where they may differ, and nobody hears of it.",
     BoolFlag(True),

@@ -1,4 +1,4 @@
-"""Ops with one result that is a tensor: what type checkers know of calling one."""
+"""Ops with one result that is a tensor: the types of calls for type checkers."""
 
 from __future__ import annotations
 

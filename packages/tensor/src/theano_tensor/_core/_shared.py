@@ -57,14 +57,14 @@ ScalarSharedVariable = TensorSharedVariable
 
 
 def value_refused(variable: Any, error: TypeError | ValueError) -> TypeError | ValueError:
-    """Return the error about a new value, with the name of the variable and what can be done about it there.
+    """Return the error about a new value, with the name of the variable and a cure.
 
     Parameters
     ----------
     variable : SharedVariable
         Of a type with `dtype` and `ndim`, here or on a device.
     error : TypeError or ValueError
-        What its type said.
+        The error of its type.
     """
     if type(error) not in (TypeError, ValueError, NotNumericError):
         return error
@@ -77,7 +77,7 @@ def value_refused(variable: Any, error: TypeError | ValueError) -> TypeError | V
     elif "imaginary" in what:
         hint = f"take a real part, as in {name}.set_value(numpy.real(value)), or make it complex from the beginning"
     elif "symbolic" in what:
-        hint = f"{name}.set_value(v.eval()) stores a number; a function's `updates` store what it computes"
+        hint = f"{name}.set_value(v.eval()) stores a number; a function's `updates` store its results"
     elif "converting" in what or "strict is set" in what:
         hint = (
             f"{name}.set_value(numpy.asarray(value, dtype={kind.dtype!r})), or make the variable with "

@@ -65,7 +65,7 @@ class TensorType(ArrayInterface, Type):
 
     Invariants
     ----------
-    Two types are equal if dtype and broadcastable pattern are; what else is known of lengths refines a type
+    Two types are equal if dtype and broadcastable pattern are; further known lengths refine a type
     (:meth:`is_super`, `exact`) without making it unequal. A dimension broadcasts if and only if its static length is 1.
 
     Examples
@@ -79,8 +79,8 @@ class TensorType(ArrayInterface, Type):
     dtype: str
     shape: StaticShape
     name: str | None
-    #: Whether the lengths were worked out by an op. Those that a program declares hold for each variable that it makes
-    #: of the type; those that were found out hold for the value that they were found out of.
+    #: Whether the lengths were worked out by an op. Declared lengths hold for each variable that the type makes;
+    #: computed ones hold for the value that they were computed from.
     found: bool = False
     #: Whether :meth:`filter` refuses values that are not finite; set on the class, it holds for all types.
     filter_checks_isfinite: bool = False
@@ -115,7 +115,7 @@ class TensorType(ArrayInterface, Type):
         self._work_out()
 
     def _work_out(self) -> None:
-        """Note what is asked for all the time; pickles leave it out, for the hash is that of this process."""
+        """Store a frequent answer; pickles leave it out, for the hash is that of this process."""
         self._broadcastable = tuple([length == 1 for length in self.shape])
         self._hash = hash((type(self), self.dtype, self._broadcastable))
         self._exact = (type(self), self.dtype, self.shape)
@@ -206,7 +206,7 @@ class TensorType(ArrayInterface, Type):
         strict : bool
             If true, only an array of exactly this dtype and number of dimensions is accepted, and returned as it is.
         allow_downcast : bool, optional
-            True permits conversions that lose precision; False permits only those that lose none; None is like False
+            True permits conversions that lose precision; False permits only lossless ones; None is like False
             but a Python float may become floatX.
 
         Returns
@@ -384,8 +384,8 @@ class TensorType(ArrayInterface, Type):
     def __call__(self, name: str | None = None) -> Tensor:
         """Return a new variable of this type; see :meth:`make_variable`.
 
-        Lengths that an op found out are no part of what the caller asks for, so that ``x.type()`` makes a vector for
-        any vector x; those that the program declared are.
+        Lengths that an op computed are not passed on, so that ``x.type()`` makes a vector for
+        any vector x; declared lengths are.
         """
         return self.pattern_type().make_variable(name) if self.found else self.make_variable(name)
 

@@ -1,4 +1,4 @@
-"""What values of tensors are: no mask is dropped; comparison of arrays."""
+"""Values of tensors: no mask is dropped; comparison of arrays."""
 
 from __future__ import annotations
 

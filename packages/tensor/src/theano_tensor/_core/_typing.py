@@ -1,4 +1,4 @@
-"""What users may give for a tensor, a dtype, axes and lengths, as types for type checkers."""
+"""Types for type checkers: arguments for a tensor, a dtype, axes and lengths."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ else:
 
 #: An array, or a NumPy number, while something is computed.
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
-#: What :func:`as_tensor_variable` takes.
+#: The arguments of :func:`as_tensor_variable`.
 TensorLike: TypeAlias = "Variable | Apply | complex | SupportsArray | Sequence[Any]"
-#: The name of a dtype, or what NumPy has for one.
+#: The name of a dtype, or NumPy's object for one.
 DTypeLike: TypeAlias = "str | np.dtype[Any] | type[Any]"
 #: One axis, several, or None where that means all of them.
 AxisLike: TypeAlias = "int | np.integer[Any] | Variable | Array | Sequence[Any] | None"
 #: A length, or several.
 ShapeLike: TypeAlias = "TensorLike"
-#: What stands in the brackets of ``x[...]``.
+#: The index in ``x[...]``.
 IndexLike: TypeAlias = "TensorLike | slice[Any, Any, Any] | EllipsisType | None"

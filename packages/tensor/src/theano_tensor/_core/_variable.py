@@ -33,7 +33,8 @@ class Tensor(TensorOperators, Variable):
 
     __slots__ = ()
     type: TensorType
-    #: What makes it. To checkers its inputs are tensors, as they are but for ops that take something else to a tensor.
+    #: The node that makes it. To checkers its inputs are tensors, as they are but for ops that take something else to a
+    #: tensor.
     owner: Apply[Any, Tensor] | None
 
     def __str__(self) -> str:
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
 else:
 
     class TensorVariable(Tensor):
-        """A symbolic array that is neither a constant nor shared: an input, or what an operation computes."""
+        """A symbolic array that is neither a constant nor shared: an input, or the result of an operation."""
 
         __slots__ = ()
 

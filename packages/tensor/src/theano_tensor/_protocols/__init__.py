@@ -1,1 +1,1 @@
-"""What tensor variables do as NumPy's arrays do: operators, methods, and NumPy's own functions."""
+"""NumPy's interface of arrays on tensor variables: operators, methods, and NumPy's own functions."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class TensorAttributes:
-    """What the type of a tensor variable says, and its shape."""
+    """The attributes of a tensor variable's type, and its shape."""
 
     __slots__ = ()
 
@@ -152,7 +152,7 @@ class OrderMethods:
 
 
 class ElementMethods:
-    """What is done to each element, and with the value as a whole."""
+    """Elementwise operations, and operations on the value as a whole."""
 
     __slots__ = ()
 
@@ -228,7 +228,7 @@ class ElementMethods:
 
 
 class ReductionMethods:
-    """What is computed of all elements, or of those along an axis."""
+    """Operations over all elements, or along an axis."""
 
     __slots__ = ()
 

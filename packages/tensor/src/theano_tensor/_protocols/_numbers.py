@@ -1,4 +1,4 @@
-"""What Python asks of a number, and a symbolic tensor does not have yet: its value."""
+"""Python's questions for a number that a symbolic tensor does not have yet: its value."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _refused(variable: Any, what: str, symbolic: str, who: str = "Python") -> No
     ----------
     variable : Tensor
     what : str
-        What is asked of it.
+        The question.
     symbolic : str
         How the same is said in an expression.
     who : str
@@ -58,7 +58,7 @@ def _refused(variable: Any, what: str, symbolic: str, who: str = "Python") -> No
 
 
 class Numbers:
-    """Says what to do where Python, `math` or NumPy ask for the number that a variable stands for."""
+    """Gives advice where Python, `math` or NumPy ask for the number that a variable stands for."""
 
     __slots__ = ()
 

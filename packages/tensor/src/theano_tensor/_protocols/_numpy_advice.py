@@ -1,4 +1,4 @@
-"""What is said where a function of NumPy or SciPy has no symbolic form: its full name, and what to use instead."""
+"""Errors for functions of NumPy and SciPy without a symbolic form: the full name, and a replacement."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from theano_graph import format_error
 #: Modules whose functions are found by name: NumPy's are asked for first, for SciPy has some of them as well.
 _MODULES = ("numpy", "scipy.special")
 
-_NAN = "replace what is no number first: T.switch(T.isnan(x), 0, x)"
+_NAN = "replace NaN first: T.switch(T.isnan(x), 0, x)"
 _POSITION = "sort and take by position: T.sort(x)[k], where k is a place in 0, ..., x.shape[0] - 1"
 _SPLIT = "use T.split(x, lengths, how_many)"
 _JOIN = "use T.concatenate of parts, such as x[:k]"
@@ -23,7 +23,7 @@ _SHIFT = "multiply or divide (//) by a power of two"
 _SETS = "use T.extra_ops.Unique, or compare with T.eq(x.dimshuffle(0, 'x'), y).any(axis=1)"
 _ROWS = "use theano.map(function, x), or operations on whole axes"
 
-#: Full name -> what to do instead.
+#: Full name -> replacement.
 ADVICE: dict[str, str] = {
     **{f"numpy.nan{name}": _NAN for name in ("sum", "mean", "max", "min", "std", "var", "prod", "cumsum", "cumprod")},
     **{f"numpy.nan{name}": _NAN for name in ("argmax", "argmin", "median", "percentile", "quantile")},
@@ -145,12 +145,12 @@ def asking_function(frame: FrameType | None) -> str | None:
     Parameters
     ----------
     frame : frame or None
-        Who asks; what has called it is looked at as long as it is code of SciPy and NumPy.
+        The caller; its callers are followed as long as they are code of SciPy and NumPy.
     """
     found: str | None = None
     while frame is not None:
         module = str(frame.f_globals.get("__name__"))
-        # Sparse matrices ask whether something is an array, and leave operators to what is none.
+        # Sparse matrices ask whether an operand is an array, and leave operators to others.
         if not module.startswith(("scipy.", "numpy.")) or module.startswith("scipy.sparse."):
             break
         found = _public(module, frame.f_code.co_qualname) or _wrapped(frame) or found
@@ -177,12 +177,12 @@ def _wrapped(frame: FrameType) -> str | None:
 
 
 def refusal(what: str, function: str | None = None) -> str:
-    """Return the text for what has no symbolic form.
+    """Return the text for a function without a symbolic form.
 
     Parameters
     ----------
     what : str
-        What was asked for.
+        The function.
     function : str, optional
         The full name of the function, where `what` says more than that.
     """

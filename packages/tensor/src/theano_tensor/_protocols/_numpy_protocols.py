@@ -63,9 +63,9 @@ def _as_object(x: object) -> Any:
     return np.asarray(x, dtype=object)
 
 
-#: Ufuncs that are several operations, and those that are none.
+#: Ufuncs that are several operations, and ufuncs that are none.
 _COMPOSED: dict[str, Callable[..., Any]] = {
-    # What `array == variable` asks: variables are looked for in lists, and compared by identity.
+    # The questions of `array == variable`: variables are looked for in lists, and compared by identity.
     "equal": lambda x, y: x is y,
     "not_equal": lambda x, y: x is not y,
     "logical_and": lambda x, y: call("and_", _truth(x), _truth(y)),
@@ -167,7 +167,7 @@ def _is_complex(x: Any) -> bool:
     return bool(np.dtype(x.dtype).kind == "c")
 
 
-#: Functions with a form of their own. What had a meaning in old programs keeps it: a variable was one object.
+#: Functions with a form of their own. Functions with a meaning in old programs keep it: a variable was one object.
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "atleast_1d": _atleast(1),
     "atleast_2d": _atleast(2),
@@ -212,7 +212,7 @@ class NumpyProtocols:
     def __array_function__(
         self, func: Callable[..., Any], types: Sequence[type], args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> Any:
-        """Build the expression of a function of NumPy; TypeError for those that have no symbolic form."""
+        """Build the expression of a function of NumPy; TypeError for functions without a symbolic form."""
         full = full_name(func)
         name = func.__name__
         found = SYMBOLIC.get(full)

@@ -1,6 +1,6 @@
 """The functions behind operators and methods, by name.
 
-Ops are defined on variables, and what ``x + y`` means is defined by ops. The knot is cut by this table: methods look
+Ops are defined on variables, and ``x + y`` is defined by ops. The knot is cut by this table: methods look
 up the function that they stand for by name, and the modules of the ops fill it when they are loaded.
 """
 
@@ -16,7 +16,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {}
 
 
 def operation(name: str) -> Callable[[FunctionT], FunctionT]:
-    """Register a function as what stands behind the method or operator `name`."""
+    """Register a function as the one behind the method or operator `name`."""
 
     def accept(function: FunctionT) -> FunctionT:
         OPERATIONS[name] = function

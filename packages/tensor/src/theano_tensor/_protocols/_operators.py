@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def _in_place_of_if() -> str:
-    """Return what a program writes where Python would ask for a truth value."""
+    """Return the symbolic form to write where Python would ask for a truth value."""
     static = decided_by_python()
     if static is None:
         return "use T.switch(condition, a, b) in place of `if`, and `&`, `|`, `~` in place of `and`, `or`, `not`"
@@ -51,21 +51,21 @@ def _unary(name: str) -> Callable[[Any], Tensor]:
 
 #: Comparisons of size, which have no truth value; `T.eq` is a variable like others, for old programs look for one.
 _COMPARISONS = tuple(type(op) for op in (scalar.lt, scalar.le, scalar.gt, scalar.ge))
-#: What is made a tensor, or never is: an error about one of these is final.
+#: Objects that become tensors, or never do: an error about one of these is final.
 _OWN = (Constant, bool, int, float, complex, str, bytes, list, tuple, dict, np.ndarray, np.generic, type(None))
 
 
 def _binary(name: str, reflected: str) -> Callable[[Any, Any], Tensor]:
     def method(self: Any, other: Any) -> Any:
         if getattr(other, "__array_ufunc__", self) is None:
-            # NumPy's way to say that the other operand knows what to do: a sparse matrix, for instance.
+            # NumPy's way to let the other operand decide: a sparse matrix, for instance.
             return NotImplemented
         try:
             result: Tensor = OPERATIONS[name](self, other)
         except TypeError:
             if isinstance(other, (TensorOperators, *_OWN)) or not hasattr(type(other), reflected):
                 raise
-            # No tensor can be made of it, and its class says what the operator means.
+            # No tensor can be made of it, and its class defines the operator.
             return NotImplemented
         return result
 
@@ -81,7 +81,7 @@ def _reflected(name: str) -> Callable[[Any, Any], Tensor]:
 
 
 class TensorOperators(TensorAttributes, OrderMethods, ElementMethods, ReductionMethods, Numbers, NumpyProtocols):
-    """What tensor variables, constants and shared variables can do in an expression.
+    """Operators of tensor variables, constants and shared variables in an expression.
 
     ``==`` compares identity (variables are keys of dictionaries); use ``T.eq`` for elements.
     """
@@ -182,7 +182,7 @@ class TensorOperators(TensorAttributes, OrderMethods, ElementMethods, ReductionM
         return result
 
     def __iter__(self) -> Iterator[Tensor]:
-        # A generator: what asks only whether there is an iterator (`np.iterable`) is told that there is one.
+        # A generator: code that asks only whether there is an iterator (`np.iterable`) gets yes.
         length = self.type.shape[0] if self.type.ndim else None
         if length is None:
             raise TypeError(

@@ -1,8 +1,8 @@
-"""Forms of tensor operations in C that stands alone, besides those that the machine in C has; loaded for exports only.
+"""Forms of tensor operations in standalone C, besides those of the machine in C; loaded for exports only.
 
 `_dtypes` describes nodes as kernels where the machine leaves them to Python because of the dtypes of operands.
 `_derivatives` makes the Jacobians that exported functions come with. The other modules write operations that are no
-kernels, by subject; `_loops` is what they share.
+kernels, by subject; `_loops` is their common part.
 """
 
 from . import (

@@ -31,7 +31,7 @@ class _Rows:
         self.row, self.draw, self.u = block.fresh("i"), block.fresh("i"), block.fresh("x")
 
     def begin_row(self, places: CArray) -> None:
-        """Write what reads the probabilities of a row, and adds them."""
+        """Write the loop that reads the probabilities of a row, and adds them."""
         block, j = self.block, self.block.fresh("j")
         block.let("double *", self.p, places.pointer)
         block.let("double *", f"{self.p}_taken", f"{self.p} + {self.k}")
@@ -43,13 +43,13 @@ class _Rows:
             block.line(f"{self.p}_taken[{j}] = 0;")
 
     def uniform(self) -> None:
-        """Write what reads the uniform number of a draw."""
+        """Write the load of the uniform number of a draw."""
         at = f"({self.draw} * {self.rows.atom} + {self.row}) * {self.numbers.strides[0].atom}"
         self.block.let("double", self.u, self.numbers.load(at).text)
 
     @contextmanager
     def each_draw(self) -> Iterator[None]:
-        """Write the loops over rows and over draws, with what each begins with."""
+        """Write the loops over rows and over draws, with their first statements."""
         block, places = self.block, self.places()
         with block.block(f"for (int64_t {self.row} = 0; {self.row} < {self.rows}; {self.row}++)"):
             self.begin_row(places)

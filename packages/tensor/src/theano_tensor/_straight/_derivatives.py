@@ -51,7 +51,7 @@ def jacobian_function(fn: Function, sizes: Sequence[int]) -> Jacobian:
 def _rows(vector: Any, size: int, inputs: Sequence[Variable]) -> list[Any]:
     """Return the matrix of derivatives with respect to each input; None where there are none.
 
-    Elements are differentiated one by one, without a loop: what they have in common is merged by rewriting.
+    Elements are differentiated one by one, without a loop: rewriting merges their common parts.
     """
     first = grad(vector.sum(), inputs, disconnected_inputs="ignore", return_disconnected="None")
     connected = [x for x, found in zip(inputs, first, strict=True) if found is not None]

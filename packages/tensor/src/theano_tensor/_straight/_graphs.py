@@ -51,7 +51,7 @@ def _check(node: Apply[CheckAndRaise], block: Block, inputs: Sequence[CArray]) -
 
 @straight_op.register(AllocEmpty)
 def _empty(node: Apply[AllocEmpty], block: Block, inputs: Sequence[CArray]) -> list[CArray]:
-    """Return zeros: what is in memory would be read by compilers as an error."""
+    """Return zeros: compilers would take a read of undefined memory for an error."""
     shape = [block.number(x) for x in inputs]
     for length in shape:
         block.at_least(length, 0, "a length is negative")

@@ -1,4 +1,4 @@
-"""What the rules of this folder share."""
+"""The common part of the rules in this folder."""
 
 from __future__ import annotations
 

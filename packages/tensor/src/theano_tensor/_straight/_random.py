@@ -205,7 +205,7 @@ def _pcg_normal(block: Block, state: str) -> str:
 
 
 def _binomial(real: str, condition: str = "") -> _Draw:
-    """Return what writes counts of successes; where `condition` is not met, nothing is drawn, and the count is 0."""
+    """Return the writer of counts of successes; where `condition` is not met, nothing is drawn, and the count is 0."""
 
     def write(op: RandomFunction, block: Block, state: str, shape: Sequence[Length], args: Sequence[CArray]) -> CArray:
         block.routines.add(real)
@@ -369,7 +369,7 @@ def _streams(node: Apply[MRGUniform], block: Block, inputs: Sequence[CArray]) ->
 
 
 def _number(z: str, dtype: str) -> CValue:
-    """Return what a stream gives as a number between 0 and 1."""
+    """Return the output of a stream as a number between 0 and 1."""
     if dtype == "float32":
         return CValue(f"((float){z} * {SCALES[dtype]!r}f)", "float32")
     if dtype == "float16":

@@ -1,4 +1,4 @@
-"""Sorting, and what is found by it. Equal elements keep their order."""
+"""Sorting, and searches by it. Equal elements keep their order."""
 
 from __future__ import annotations
 

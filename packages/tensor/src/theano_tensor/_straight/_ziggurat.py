@@ -21,7 +21,7 @@ def ziggurat() -> tuple[Any, Any, Any]:
     """Return the tables of a draw.
 
     The widths are read off draws: NumPy keeps them rounded in a way of its own, which shows in the last digits of all
-    numbers. What follows from them only decides which numbers are taken.
+    numbers. Their consequences only decide which numbers are taken.
 
     Returns
     -------
@@ -44,7 +44,7 @@ def ziggurat() -> tuple[Any, Any, Any]:
 def _first_normal(generator: np.random.Generator, word: int) -> float:
     """Return the normal number that is drawn when the next 64 bits are `word`."""
     found: Any = generator.bit_generator.state
-    # What is drawn is the exclusive or of the halves of the next state, turned by its highest 6 bits.
+    # The draw is the exclusive or of the halves of the next state, turned by its highest 6 bits.
     before = (word - found["state"]["inc"]) * pow(_MULTIPLIER, -1, _MODULUS) % _MODULUS
     found["state"]["state"] = before
     generator.bit_generator.state = found

@@ -1,4 +1,4 @@
-"""Parts of a graph of which the gradient keeps nothing: what it needs is computed again."""
+"""Parts of a graph of which the gradient keeps nothing: it computes them again."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Checkpoint(OpFromGraph):
     """
 
     def runner(self) -> Runner:
-        """Return what computes output values, and lets go of everything else."""
+        """Return a function that computes output values, and drops everything else."""
         function = self.compiled()
         run, free = function.machine.run, function.free
 
@@ -44,7 +44,7 @@ def checkpoint(outputs: Any, inputs: Sequence[Variable] = (), name: str | None =
     ----------
     outputs : Variable, or list or tuple of Variable
     inputs : sequence of Variable
-        Where the part begins; it ends there, whatever these are computed from. What else the outputs need is part of
+        Where the part begins; it ends there, with any ancestors. All other nodes that the outputs need are part of
         it, back to the inputs of the whole graph, shared variables and constants.
     name : str, optional
         For printing.

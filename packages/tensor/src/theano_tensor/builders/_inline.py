@@ -15,7 +15,7 @@ def inline_ofg_expansion(fgraph: FunctionGraph, node: Apply[OpFromGraph]) -> lis
     return node.op.inlined(node.inputs) if node.op.inline else None
 
 
-#: Before the first merge, so that what is inside is rewritten together with what is around it.
+#: Before the first merge, so that the nodes inside are rewritten together with those around.
 optdb.register(
     "inline_ofg_expansion",
     WalkRewriter(inline_ofg_expansion, order="out_to_in", visit_new=True),

@@ -1,4 +1,4 @@
-"""An op that holds a graph, and computes what the graph computes."""
+"""An op that holds a graph, and computes it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ._overrides import Override, as_overrides, is_disconnected_override
 class OpFromGraph(GraphOp):
     """An op that computes some variables from others.
 
-    What is inside is compiled once, as a function of its own, wherever the op is used; rewriting does not cross its
+    The graph inside is compiled once, as a function of its own, wherever the op is used; rewriting does not cross its
     border. Shared variables in the graph are inputs of each node without being passed.
 
     Parameters
@@ -38,7 +38,7 @@ class OpFromGraph(GraphOp):
         The R-op; a callable gets ``(inputs, eval_points)`` and returns one variable for each output.
     connection_pattern : list of list of bool, optional
         For each input, which outputs depend on it: for overrides of the gradient that know more, or less, than the
-        graph. Variables of type DisconnectedType among what overrides return mean the same for one input.
+        graph. Variables of type DisconnectedType among the results of overrides mean the same for one input.
     name : str, optional
         For printing.
     **kwargs
@@ -49,7 +49,7 @@ class OpFromGraph(GraphOp):
     inputs, outputs : list of Variable
         As given.
     shared_inputs : list of SharedVariable
-        The shared variables of the graph, which are inputs of each node after those that are passed.
+        The shared variables of the graph, which are inputs of each node after the caller's.
     fgraph : FunctionGraph
         The graph inside, a copy.
 
@@ -223,7 +223,7 @@ def _check(inputs: Sequence[Variable], outputs: Sequence[Variable], kwargs: dict
             format_error(
                 "OpFromGraph: an input is a constant or a shared variable",
                 context=[describe(wrong)],
-                hint="leave it out of the inputs: what the graph uses is found by itself",
+                hint="leave it out of the inputs: the op finds shared variables by itself",
             )
         )
     if len(set(inputs)) != len(inputs):

@@ -1,4 +1,4 @@
-"""What may stand for a derivative of an op made of a graph."""
+"""Overrides for derivatives of ops made of graphs."""
 
 from __future__ import annotations
 

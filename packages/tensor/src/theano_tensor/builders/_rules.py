@@ -95,7 +95,7 @@ def _backward(op: OpFromGraph) -> _Derivative:
         return _called(override, lists, count, f"the gradient of {op}")
 
     def default(places: Sequence[int]) -> list[Variable]:
-        # An output may be an input, or what another output is made of: what comes from there is added.
+        # An output may be an input, or an ancestor of another output: cotangents from there are added.
         found = differentiate(
             None,
             _known(outputs, cotangents),
@@ -133,7 +133,7 @@ def _assemble(
     default: Callable[[Sequence[int]], list[Variable]],
     call: Callable[[Any, int | None], list[Variable]],
 ) -> _Derivative:
-    """Put derivatives together: those of the graph, those of overrides, and those that are not there."""
+    """Put derivatives together: those of the graph, overrides, and missing ones."""
     fixed: dict[int, Variable] = {}
     computed: dict[int, Variable] = {}
     own = [i for i, override in enumerate(overrides) if isinstance(override, str)]

@@ -1,4 +1,4 @@
-"""Control of what is computed."""
+"""Control flow."""
 
 from ._ifelse import IfElse as IfElse, ifelse as ifelse
 from ._rewrites import cond_make_inplace as cond_make_inplace

@@ -218,7 +218,7 @@ def _batch(node: Apply[IfElse], inputs: list[Any], stacked: Sequence[bool]) -> l
 
 @pullback.register(IfElse)
 def _pullback(node: Apply[IfElse], cotangents: list[Variable]) -> list[Variable | None]:
-    """What is chosen gets the cotangent, the other branch zeros; the condition decides nothing nearby."""
+    """The chosen branch gets the cotangent, the other one zeros; the condition decides nothing nearby."""
     condition, *branches = node.inputs
     n = node.op.n_outs
     results: list[Variable | None] = [None] * (2 * n)
@@ -240,7 +240,7 @@ def _zeros(like: Any, cotangent: Any) -> Any:
 
 
 def _as_input(cotangent: Any, source: Any) -> Variable:
-    """A cotangent may have lost what is known of the lengths of its branch."""
+    """A cotangent may have lost the known lengths of its branch."""
     kind = tensor_type(cotangent.type.dtype, source.type.shape)
     converted: Variable = kind.narrow_variable(cotangent)
     return converted

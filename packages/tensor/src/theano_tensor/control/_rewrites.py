@@ -11,7 +11,7 @@ from ._ifelse import IfElse
 
 @node_rewriter([IfElse], name="cond_make_inplace")
 def cond_make_inplace(fgraph: FunctionGraph, node: Apply[IfElse]) -> list[Variable] | None:
-    """What is chosen is handed on without a copy, and the text of the op says so."""
+    """The chosen value is handed on without a copy, and the text of the op says so."""
     op = node.op
     if op.as_view:
         return None

@@ -148,7 +148,7 @@ def alloc(value: TensorLike, *shape: ShapeLike) -> Tensor:
 
 
 class AllocEmpty(TensorOp):
-    """A new tensor of a given shape whose elements are whatever was in memory; inputs are the lengths.
+    """A new tensor of a given shape with undefined elements; inputs are the lengths.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ class AllocEmpty(TensorOp):
         """Apply to lengths. Checks for NaN and large numbers leave the result alone."""
         sizes = [as_length(n) for n in lengths]
         output = tensor_type(self.dtype, static_lengths(sizes)).make_variable()
-        # What is in memory means nothing, so no check may complain of it.
+        # The elements mean nothing, so no check may complain of them.
         output.tag.nan_guard_mode_check = False
         output.tag.values_eq_approx = _always_near
         return Apply(self, sizes, [output])

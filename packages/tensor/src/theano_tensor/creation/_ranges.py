@@ -193,7 +193,7 @@ def arange(
     >>> T.arange(3).type.shape
     (3,)
     """
-    # What is not given has no say in the dtype.
+    # A missing argument has no say in the dtype.
     given = [as_tensor_variable(v) for v in (start, stop) if v is not None]
     given += [as_tensor_variable(step)] if step is not None else []
     if stop is None:

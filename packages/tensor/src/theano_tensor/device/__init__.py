@@ -1,6 +1,6 @@
 """Expressions on devices: variables, ops by their documented names, and the rewrites that move graphs there.
 
-What is imported here makes :func:`theano_tensor.shared` and functions use devices, as far as flags say so.
+The imports here make :func:`theano_tensor.shared` and functions use devices, as far as flags say so.
 """
 
 from theano_gpuarray import lowering as lowering  # nodes on a device run together

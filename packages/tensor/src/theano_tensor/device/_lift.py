@@ -67,7 +67,7 @@ class Placement:
         self.is_empty = not self._places
         if self.is_empty:
             return
-        # Not the graph's own order: what reads an input beside an op that overwrites it is only copied later.
+        # Not the graph's own order: a reader of an input beside an op that overwrites it is only copied later.
         self.order = toposort(fgraph.inputs, fgraph.outputs)
         for node in self.order:
             self._follow(node)
@@ -211,7 +211,7 @@ class Lifting:
         self._back: dict[Variable, Variable] = {}
 
     def replacements(self) -> Pairs:
-        """Make all nodes; return what is to be replaced by what, transfers that cancel included."""
+        """Make all nodes; return variables with their replacements, transfers that cancel included."""
         for node in self._placement.fgraph.apply_nodes:
             if node.op == host_from_gpu:
                 self._found[node.outputs[0]] = node.inputs[0]
@@ -246,7 +246,7 @@ class Lifting:
         return [self.on_device(v, name) for v in found]
 
     def on_device(self, v: Variable, name: Hashable) -> Variable:
-        """Return a variable on a device that has the value of one of the host; what is no array stays as it is."""
+        """Return a variable on a device that has the value of one of the host; other values stay as they are."""
         if isinstance(v.type, GpuArrayType):
             known: Variable | None = v
         elif not is_host_array(v):
@@ -270,7 +270,7 @@ class Lifting:
         return self._back[v]
 
     def _transfers(self) -> Pairs:
-        """Replace transfers to a device of what is there."""
+        """Replace transfers to a device of arrays that are there."""
         nodes = [node for node in self._placement.fgraph.apply_nodes if isinstance(node.op, GpuFromHost)]
         pairs = [(node.outputs[0], self.on_device(node.inputs[0], node.op.context_name)) for node in nodes]
         return [(old, new) for old, new in pairs if new is not old and new.owner != old.owner and _differ(old, new)]

@@ -244,7 +244,7 @@ def pad_dims(input: Any, leftdims: int, rightdims: int) -> Any:
     ----------
     input : Variable
     leftdims, rightdims : int
-        Number of dimensions before, and among, those that something is done along.
+        Number of dimensions before the processed ones, and of these.
 
     Examples
     --------
@@ -263,7 +263,7 @@ def pad_dims(input: Any, leftdims: int, rightdims: int) -> Any:
 
 
 def unpad_dims(output: Any, input: Any, leftdims: int, rightdims: int) -> Any:
-    """Return what was made of :func:`pad_dims` of `input` with the first dimensions of `input` again.
+    """Return the result for :func:`pad_dims` of `input` with the first dimensions of `input` again.
 
     Parameters
     ----------

@@ -108,7 +108,7 @@ def _tell(node: Apply, action: str) -> None:
         return
     print(text)
     debugprint(node)
-    pdb.set_trace()  # what the flag asks for
+    pdb.set_trace()  # as the flag asks
 
 
 gpu_seqopt = SequenceDatabase("gpuarray")
@@ -122,7 +122,7 @@ optdb.register("assert_no_cpu_op", AssertNoCpuOp(), *LEVELS, "gpuarray", positio
 
 
 def op_lifter(op_classes: Iterable[type[Op] | Op], cuda_only: bool = False) -> Callable[[Lifter], NodeRewriter]:
-    """Return a decorator of a function that lifts nodes of some ops; :func:`register_opt` registers what it makes.
+    """Return a decorator of a function that lifts nodes of some ops; :func:`register_opt` registers its result.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def op_lifter(op_classes: Iterable[type[Op] | Op], cuda_only: bool = False) -> C
     return decorate
 
 
-#: What `op_lifter` has made, and of what.
+#: The results of `op_lifter`, with their functions.
 _functions: dict[NodeRewriter, tuple[Lifter, list[Any]]] = {}
 
 
@@ -202,7 +202,7 @@ def register_opt(*tags: str, **kwargs: Any) -> Callable[[Any], Any]:
     Returns
     -------
     callable
-        Takes a node rewriter. What :func:`op_lifter` has made decides with the others which nodes go to a device; other
+        Takes a node rewriter. A result of :func:`op_lifter` decides with the others which nodes go to a device; other
         rewriters are applied when the graph has been moved.
     """
     name = kwargs.pop("name", None)

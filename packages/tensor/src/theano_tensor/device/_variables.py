@@ -35,7 +35,7 @@ class DeviceTensor(TensorOperators, Variable):
     """
 
     __slots__ = ()
-    type: GpuArrayType  # type: ignore[assignment]  # what is asked of a TensorType, this one knows as well
+    type: GpuArrayType  # type: ignore[assignment]  # it has the interface of a TensorType
 
     def __str__(self) -> str:
         if self.name is not None:
@@ -148,7 +148,7 @@ class GpuArraySharedVariable(DeviceTensor, SharedVariable):
         TypeError, ValueError
             If the value does not fit; the old one stays.
         """
-        # What comes from the host is copied by the transfer.
+        # The transfer copies values of the host.
         copied = borrow or not isinstance(new_value, GpuArray)
         try:
             super().set_value(new_value, borrow=copied)

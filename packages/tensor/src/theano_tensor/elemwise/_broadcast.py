@@ -24,7 +24,7 @@ def broadcast_static(name: object, inputs: Sequence[Tensor], shown: Sequence[Var
     Parameters
     ----------
     name : str or object
-        Name of the operation, or what has it as its text, for errors.
+        Name of the operation, or an object with it as its text, for errors.
     inputs : sequence of Tensor
     shown : sequence of Variable, optional
         The user's own variables, for errors.

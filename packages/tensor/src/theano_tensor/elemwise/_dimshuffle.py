@@ -76,7 +76,7 @@ class DimShuffle(TensorOp):
 
     @property
     def input_broadcastable(self) -> tuple[bool, ...]:
-        """For each dimension of the input, whether its length has to be known to be 1: those that are dropped."""
+        """For each dimension of the input, whether its length has to be known to be 1: the dropped ones."""
         return tuple(axis in self.drop for axis in range(self.input_ndim))
 
     @cached_property

@@ -213,7 +213,7 @@ class Elemwise(Op):
             if array.shape != shape:
                 array = np.array(np.broadcast_to(array, shape))
             elif array.base is not None or any(array is x for x in (*inputs, *made)):
-                # Equal results of a fused op, too, are arrays of their own: what follows may overwrite one of them.
+                # Equal results of a fused op, too, are arrays of their own: a later op may overwrite one of them.
                 array = array.copy() if k not in self.inplace_pattern or len(results) > 1 else array
             made.append(array)
         for k, (array, storage) in enumerate(zip(made, output_storage, strict=True)):
@@ -233,12 +233,12 @@ class Elemwise(Op):
 
 
 def _class_name(scalar_op: ScalarOp) -> str:
-    """Return what in-place forms print: the class of an op without parameters, as Theano 1.0 does."""
+    """Return the text of in-place forms: the class of an op without parameters, as in Theano 1.0."""
     return str(scalar_op) if isinstance(scalar_op, Composite) or scalar_op.__props__ else type(scalar_op).__name__
 
 
 def _of_overwritten_dtype(scalar_op: ScalarOp, pattern: Mapping[int, int]) -> ScalarOp:
-    """Return the op without a preference for the dtypes of what it overwrites: only these have room for the results."""
+    """Return the op without a preference for the dtypes of overwritten operands: only these have room for results."""
     preference = scalar_op.output_types_preference
     if pattern and isinstance(preference, transfer_type) and dict(enumerate(preference.transfer)) == pattern:
         return scalar_op.usual

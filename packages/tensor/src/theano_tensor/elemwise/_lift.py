@@ -2,7 +2,7 @@
 
 A scalar rule is run once per (op, dtypes) on fresh scalar variables. The scalar graph that it returns is kept as a
 flat list of
-instructions, which are then applied to tensors, op by op, so that rewriting sees them and shares what is equal.
+instructions, which are then applied to tensors, op by op, so that rewriting sees them and shares equal ones.
 """
 
 from __future__ import annotations

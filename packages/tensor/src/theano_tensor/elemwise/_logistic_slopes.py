@@ -1,4 +1,4 @@
-"""Gradients of sigmoids, exponentials and powers below logarithms and quotients, without what cancels.
+"""Gradients of sigmoids, exponentials and powers below logarithms and quotients, without cancellation.
 
 The gradient of ``log(sigmoid(x))`` is ``g / s * s * (1 - s)``, where s vanishes far from 0. Here a cotangent that
 divides by s, say, is multiplied with the slope in powers of ``s = sigmoid(z)`` and ``t = sigmoid(-z) = 1 - s``, with

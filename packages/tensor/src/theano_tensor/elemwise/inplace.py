@@ -1,7 +1,7 @@
 """Elementwise functions that overwrite their first argument.
 
-Each stands for what the function without ``_inplace`` gives, in the memory of its first argument, which has the value
-from before only for those that are computed earlier. The result needs the dtype and shape of that argument. Programs
+Each computes the function without ``_inplace`` in the memory of its first argument, which has the value
+from before only for nodes that run earlier. The result needs the dtype and shape of that argument. Programs
 hardly need these: the runtime takes memory over by itself.
 """
 
@@ -14,7 +14,7 @@ from ._elemwise import Elemwise
 
 
 def _inplace(op: ScalarOp, name: str, overwritten: int = 0) -> Elemwise:
-    kept = type(op)(transfer_type(overwritten))  # the result has the dtype of what it overwrites
+    kept = type(op)(transfer_type(overwritten))  # the result has the dtype of the overwritten operand
     function = Elemwise(kept, {0: overwritten}, name=f"{name}_inplace")
     function.__doc__ = f"`{name}`, in the memory of argument {overwritten}."
     return function

@@ -26,12 +26,12 @@ from ..joining import join
 from ..reduce import sum_dtype
 from ..shape import flatten, flip, lengths_of, reshape
 
-#: Floats whose totals would stand still where what is added is below their last digit, and what totals are kept in.
+#: Floats whose totals would stand still where addends are below their last digit, and the dtypes of their totals.
 _WIDE = {"float16": "float64", "float32": "float64", "complex64": "complex128"}
 
 
 class Cumulative(TensorOp):
-    """What has been accumulated up to each element along an axis: cumulative sum or product.
+    """The accumulation up to each element along an axis: cumulative sum or product.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def _from_end(x: Tensor, axis: int) -> Tensor:
 
 
 def _delayed(x: Tensor, axis: int, first: int) -> Tensor:
-    """Return what stands one place earlier along an axis; a number at the first place."""
+    """Return the elements one place earlier along an axis; a number at the first place."""
     front: list[slice] = [slice(None)] * axis
     begin = x[(*front, slice(None, 1))]
     return join(axis, second(begin, np.asarray(first, x.type.dtype)), x[(*front, slice(None, -1))])
@@ -170,7 +170,7 @@ def _pullback(node: Apply[Cumulative, Tensor], cotangents: list[Variable]) -> li
         return [_from_end(g, axis)]
     if x.type.dtype in DISCRETE_DTYPES:
         return [x.zeros_like(dtype=g.type.dtype)]
-    # What comes before an element, and what follows up to each result, without a division: right at zeros, too, and so
+    # The product before an element, and after it up to each result, without a division: right at zeros, too, and so
     # are further derivatives.
     before = conj(_delayed(node.outputs[0], axis, 1))
     return [mul(before, _backwards(g, conj(x), axis)).astype(x.type.dtype)]
@@ -306,7 +306,7 @@ def diff(x: TensorLike, n: int = 1, axis: int = -1) -> Tensor:
     return variable
 
 
-#: What the runtime accumulates in; narrower integers are widened by NumPy.
+#: The dtypes in which the runtime accumulates; narrower integers are widened by NumPy.
 _NATIVE = ("float32", "float64", "int64", "uint64")
 
 

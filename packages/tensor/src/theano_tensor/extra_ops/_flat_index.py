@@ -218,7 +218,7 @@ def ravel_multi_index(
     dims : sequence of (int or integer scalar), or symbolic vector
         The shape of the tensor.
     mode : {"raise", "wrap", "clip"}, or tuple of these
-        What is done with numbers out of range: an error, taken modulo the length, or replaced by the nearest.
+        The treatment of numbers out of range: an error, taken modulo the length, or replaced by the nearest.
     order : {"C", "F"}
         Whether elements are counted row by row or column by column.
 

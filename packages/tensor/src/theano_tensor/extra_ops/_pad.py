@@ -29,7 +29,7 @@ def pad(x: TensorLike, pad_width: TensorLike, mode: str = "constant", constant_v
     pad_width : int, pair of int, or sequence of pairs
         How many elements are added before and after, along all axes or along each; entries may be integer scalars.
     mode : {"constant", "edge", "wrap", "reflect", "symmetric"}
-        What the new elements are: one value; the nearest element; the elements of the other end; the elements
+        The new elements: one value; the nearest element; the elements of the other end; the elements
         mirrored at the last one, without or with repeating it.
     constant_values : scalar
         For mode "constant"; converted to the dtype of `x`.

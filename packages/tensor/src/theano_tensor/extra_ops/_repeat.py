@@ -194,7 +194,7 @@ def _product(times: Any, length: Any) -> Any:
 
 
 def _padded_counts(reps: Tensor, ndim: int) -> Tensor:
-    """Return a vector with as many numbers of repetitions as dimensions, with 1 for those that are missing."""
+    """Return a vector with as many numbers of repetitions as dimensions, with 1 for missing ones."""
     count = reps.shape[0]
     checked = Assert("tile: there are more numbers of repetitions than dimensions")(reps, count <= ndim)
     ones = alloc(constant(np.asarray(1, dtype=reps.type.dtype)), maximum(ndim - count, 0))

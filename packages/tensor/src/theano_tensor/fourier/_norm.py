@@ -1,4 +1,4 @@
-"""By what transforms are scaled."""
+"""The scale of transforms."""
 
 from __future__ import annotations
 

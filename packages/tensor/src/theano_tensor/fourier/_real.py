@@ -131,7 +131,7 @@ def _native_inverse(node: Apply[InverseRealFourier, Tensor]) -> Kernel | None:
 
 
 def _times_kept(pairs: Tensor, n: Tensor, factor: float) -> Tensor:
-    """Multiply what stands for two elements of the full transform: all but the first and, for even n, the last."""
+    """Multiply elements that stand for two of the full transform: all but the first and, for even n, the last."""
     numbers = arange(shape_i(pairs, pairs.type.ndim - 2))
     alone = or_(eq(numbers, 0), eq(numbers * 2, n))
     dtype = pairs.type.dtype

@@ -1,4 +1,4 @@
-"""Identity ops that change what is propagated back: nothing, zero, an error, a clipped or a scaled gradient."""
+"""Identity ops that change the propagated cotangent: nothing, zero, an error, a clipped or a scaled gradient."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class GradientGate(Op):
 
 
 class DisconnectedGrad(GradientGate):
-    """A gate that disconnects: the cost does not depend on what is behind it."""
+    """A gate that disconnects: the cost does not depend on the variables behind it."""
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Say that the output does not depend on the input differentiably."""

@@ -50,7 +50,7 @@ class Choose(TensorOp):
     Parameters
     ----------
     mode : {"raise", "wrap", "clip"}
-        What happens to numbers out of range.
+        The treatment of numbers out of range.
     """
 
     __props__ = ("mode",)

@@ -146,7 +146,7 @@ def check_arrays(found: Layout, items: Sequence[Any], x_shape: Sequence[int]) ->
     Raises
     ------
     IndexError
-        If they differ, a number is out of range, or a mask has another shape than what it stands for.
+        If they differ, a number is out of range, or a mask has another shape than its dimensions.
     """
     shapes = []
     for (axis, item), value in zip(found.arrays, items, strict=True):

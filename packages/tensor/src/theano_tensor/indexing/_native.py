@@ -25,7 +25,7 @@ from ._layout import broadcast_pattern, is_mask
 from ._subtensor import IncSubtensor, Subtensor
 from .entries import as_python
 
-#: Dtypes whose elements the runtime copies, and those that it adds.
+#: Dtypes whose elements the runtime copies, and dtypes that it adds.
 _COPIED = frozenset(
     ["bool", "float16", "float32", "float64", "complex64", "complex128"]
     + [f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)]
@@ -34,7 +34,7 @@ _ADDED = _COPIED - {"float16"}
 
 
 def index_entries(node: Apply, first: int) -> tuple[IndexEntry, ...]:
-    """Return the index of a node whose inputs from `first` on are what its symbols stand for."""
+    """Return the index of a node whose inputs from `first` on are the values of its symbols."""
     position = first
 
     def bound(value: Any) -> Any:

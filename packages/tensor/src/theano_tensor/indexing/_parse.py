@@ -29,7 +29,7 @@ class ParsedIndex:
     entries : tuple of Entry
         From the left; dimensions without an entry are taken whole.
     inputs : tuple of Tensor
-        What SYMBOL stands for, in order.
+        The values of SYMBOL, in order.
     advanced : bool
         Whether there are arrays or truth values in it. Only then the entries contain NEWAXIS.
     new_axes : tuple of (int or "x"), or None
@@ -85,13 +85,13 @@ def parse_index(x: Tensor, index: Any) -> ParsedIndex:
 #: From `_order` to the line with ``x[index]``: `parse_index`, `getitem`, `call`, ``__getitem__``.
 _CALLS_BEFORE_PROGRAM = 6
 
-#: What variables of other types mean in an index, by the class of the type: functions from the variable to None or a
-#: slice, or to a function that gives the slice for the length of the dimension.
+#: The meaning of variables of other types in an index, by the class of the type: functions from the variable to None or
+#: a slice, or to a function that gives the slice for the length of the dimension.
 INDEX_FORMS: dict[type[Type], Callable[[Variable], Any]] = {}
 
 
 def _with_lengths(x: Tensor, items: list[Any]) -> list[Any]:
-    """Return entries in which those that wait for the length of their dimension have got it."""
+    """Return entries in which the ones that wait for the length of their dimension have got it."""
     axis, found = 0, []
     for item in items:
         found.append(item(x.shape[axis]) if callable(item) else item)
@@ -155,7 +155,7 @@ def _expand(items: list[Any], missing: int) -> list[Any]:
 
 
 def _normal(x: Tensor, item: Any) -> Any:
-    """Return None, Ellipsis, a slice (or what gives one for a length), an int, or a tensor of integers or booleans."""
+    """Return None, Ellipsis, a slice (or a function from a length to one), an int, or an integer or boolean tensor."""
     if item is None or item is Ellipsis or isinstance(item, slice):
         return item
     if isinstance(item, (int, np.integer)) and not isinstance(item, (bool, np.bool_)):

@@ -1,4 +1,4 @@
-"""What the ops that change a part of a tensor have in common: which values fit, and the sums of their gradients."""
+"""The common part of ops that change a part of a tensor: which values fit, and the sums of their gradients."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def fitting_part(x: Tensor, part: Tensor, shape: StaticShape, *, replaces: bool)
     x, part : Tensor
     shape : tuple of (int or None)
     replaces : bool
-        Whether the part takes the place of what is there. In a tensor of truth values integers may: what is not 0 is
+        Whether the part is replaced. In a tensor of truth values integers may: numbers other than 0 are
         true, as in products of masks.
 
     Raises

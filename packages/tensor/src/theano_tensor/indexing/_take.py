@@ -68,7 +68,7 @@ def take(a: TensorLike, indices: TensorLike, axis: int | None = None, mode: str 
 
 
 def check_mode(name: str, mode: Any) -> None:
-    """Refuse what is no way to treat numbers out of range."""
+    """Refuse an unknown treatment of numbers out of range."""
     if mode not in ("raise", "clip", "wrap"):
         raise ValueError(format_error(f"{name}: {mode!r} is no mode", hint='use "raise", "clip" or "wrap"'))
 
@@ -97,7 +97,7 @@ def compress(condition: TensorLike, x: TensorLike, axis: int | None = None) -> T
     Parameters
     ----------
     condition : tensor_like
-        A vector. It may be shorter than the axis: what it says nothing about is left out.
+        A vector. It may be shorter than the axis: elements beyond it are left out.
     x : tensor_like
     axis : int, optional
         By default `x` is flattened.

@@ -1,4 +1,4 @@
-"""Indices as data: what is static stands in the op, what is symbolic becomes an input."""
+"""Indices as data: static entries stand in the op, symbolic ones become inputs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .._core._type import StaticShape
 
 
 class Symbol(Enum):
-    """Stands in an index for what is an input of the op, or for a new axis."""
+    """Stands in an index for an input of the op, or for a new axis."""
 
     SYMBOL = "int64"
     NEWAXIS = "None"

@@ -20,7 +20,7 @@ OPERATIONS = {"sum": "SUM", "prod": "PROD", "max": "MAX", "min": "MIN"}
 
 
 class CollectiveOp(Op):
-    """Base of what all processes compute together; each of them has to run it, in the same order."""
+    """Base of computations by all processes together; each of them has to run it, in the same order."""
 
     tag: int
 
@@ -112,7 +112,7 @@ class MPIBroadcast(CollectiveOp):
     Parameters
     ----------
     root : int
-        The rank of the process whose array it is; the arrays of the others say only what shape it has.
+        The rank of the process whose array it is; the arrays of the others give only its shape.
     tag : int
     """
 

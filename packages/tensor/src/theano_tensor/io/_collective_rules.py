@@ -1,4 +1,4 @@
-"""Derivatives of what all processes compute together.
+"""Derivatives of computations by all processes together.
 
 Differentiated is the sum of the costs of all processes. Then the transpose of a sum that all get is the same sum, and
 the transpose of a copy to all is a sum that one gets, as in J. Bradbury et al., "JAX" (2018), `psum`; the rules are

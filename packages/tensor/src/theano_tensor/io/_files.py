@@ -25,7 +25,7 @@ class LoadFromDisk(DiscreteOp):
     dtype : str or dtype
         The file must hold just this; nothing is converted.
     broadcastable : sequence of bool
-        For each dimension, whether its length is 1; or the static lengths, None for those that are not known.
+        For each dimension, whether its length is 1; or the static lengths, None for unknown ones.
     mmap_mode : None or 'c'
         None reads the whole array; 'c' maps the file, so that only the parts that are used are read, and changes
         stay in memory.
@@ -115,7 +115,7 @@ def load(path: Any, dtype: DTypeLike, broadcastable: Sequence[Any], mmap_mode: s
     broadcastable : sequence of bool
         ``(False,)`` for a vector, ``(False, True)`` for a column, ``(False, False)`` for a matrix.
     mmap_mode : None or 'c'
-        None reads the array into memory; 'c' maps the file into virtual memory, and reads what is used.
+        None reads the array into memory; 'c' maps the file into virtual memory, and reads the used parts.
 
     Returns
     -------

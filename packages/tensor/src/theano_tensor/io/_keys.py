@@ -18,7 +18,7 @@ def mpi_send_wait_key(a: Apply) -> int:
     Returns
     -------
     int
-        -1 for the start of a message, 1 for what waits for other processes, 0 for everything else.
+        -1 for the start of a message, 1 for a node that waits for other processes, 0 for everything else.
     """
     if isinstance(a.op, (MPISend, MPIRecv)):
         return -1
@@ -35,10 +35,10 @@ def mpi_tag_key(a: Apply) -> int:
     Returns
     -------
     int
-        The tag, 0 for what has none.
+        The tag, 0 for a node without one.
     """
     return a.op.tag if isinstance(a.op, (MessageOp, CollectiveOp)) else 0
 
 
-#: What nodes are ordered by, the first key first.
+#: The order of nodes, the first key first.
 mpi_keys = (mpi_send_wait_key, mpi_tag_key)

@@ -210,7 +210,7 @@ class MPIRecvWait(MessageOp):
             raise ValueError(
                 format_error(
                     f"{self}: {size} bytes came, and {data.nbytes} are expected ({data.dtype}{data.shape})",
-                    hint="receive with the shape and the dtype of what is sent",
+                    hint="receive with the shape and the dtype of the sent array",
                 )
             )
         output_storage[0][0] = data
@@ -223,7 +223,7 @@ def _request_and_array(op: MessageOp, request: Any, data: Any) -> list[Variable]
             format_error(
                 f"{op} takes a request and an array",
                 context=[describe(v) if isinstance(v, Variable) else repr(v) for v in given],
-                hint="pass what isend or irecv returned",
+                hint="pass a result of isend or irecv",
             )
         )
     return [request, data]
@@ -324,7 +324,7 @@ def recv(shape: Sequence[int], dtype: DTypeLike, source: int, tag: int) -> Any:
     ImportError
         When a function runs, if there is no mpi4py or no MPI.
     ValueError
-        When a function runs, if what comes has another size.
+        When a function runs, if the message has another size.
 
     Examples
     --------

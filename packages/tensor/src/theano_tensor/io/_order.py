@@ -28,7 +28,7 @@ class MessageOrder(Feature):
     """Ask for the order of messages, and for everything else that can be done to be done before a wait."""
 
     def orderings(self, fgraph: FunctionGraph) -> dict[Apply, list[Apply]]:
-        """Return what must run before messages."""
+        """Return the nodes that must run before messages."""
         if not any(_is_message(node) for node in fgraph.apply_nodes):
             return {}
         before = _others(fgraph, self)
@@ -60,7 +60,7 @@ def _others(fgraph: FunctionGraph, mine: Feature) -> dict[Apply, list[Apply]]:
 
 
 def _needed(fgraph: FunctionGraph, before: Orderings, order: Sequence[Apply]) -> set[Apply]:
-    """Return the nodes that run in any case: all but those that are only in a branch."""
+    """Return the nodes that run in any case: all but the ones that are only in a branch."""
     stack = [v.owner for v in fgraph.outputs if v.owner is not None]
     found: set[Apply] = set()
     while stack:
@@ -77,15 +77,15 @@ def _needed(fgraph: FunctionGraph, before: Orderings, order: Sequence[Apply]) ->
 
 
 def sort_messages(order: Sequence[Apply], before: Orderings) -> list[Apply]:
-    """Return nodes so that of those that could run next, the one with the lowest keys does.
+    """Sort nodes so that, of the nodes that could run next, the one with the lowest keys does.
 
     Parameters
     ----------
     order : sequence of Apply
-        Nodes, each after those that it needs; the position is the last key. Before it comes whether a message waits
+        Nodes in topological order; the position is the last key. Before it comes whether a message waits
         for the node to start.
     before : mapping of Apply to sequence of Apply
-        What must run before a node besides what it needs.
+        The nodes that must run before a node besides its inputs.
     """
     feeds = _feeds_a_start(order, before)
     keys = [(*(key(node) for key in mpi_keys), node not in feeds, i) for i, node in enumerate(order)]

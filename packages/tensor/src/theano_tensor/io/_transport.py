@@ -1,4 +1,4 @@
-"""What MPI is handed, and what it complains of."""
+"""Calls of MPI, and its errors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def started(call: Callable[[], Any], op: Op, rank: int | None) -> Any:
     Raises
     ------
     ValueError
-        If there is no process of that rank, or what comes does not fit.
+        If there is no process of that rank, or the message does not fit.
     RuntimeError
         If MPI fails in another way.
     """
@@ -41,7 +41,8 @@ def started(call: Callable[[], Any], op: Op, rank: int | None) -> Any:
         if error.Get_error_class() == mpi().ERR_TRUNCATE:
             raise ValueError(
                 format_error(
-                    f"{op}: more bytes came than expected", hint="receive with the shape and the dtype of what is sent"
+                    f"{op}: more bytes came than expected",
+                    hint="receive with the shape and the dtype of the sent array",
                 )
             ) from error
         raise RuntimeError(format_error(f"{op}: MPI failed: {error}", hint="look at the other processes")) from error

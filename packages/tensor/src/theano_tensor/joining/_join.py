@@ -209,7 +209,7 @@ class Split(Op):
             raise ShapeError(
                 format_error(f"split: {len(lengths)} lengths for {self.len_splits} parts", context=[describe(variable)])
             )
-        # Negative lengths are refused when they are computed, also those that are known.
+        # Negative lengths are refused when they are computed, also known ones.
         lengths = [None if length is not None and length < 0 else length for length in lengths]
         outputs = []
         for length in lengths:

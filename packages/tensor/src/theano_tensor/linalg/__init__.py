@@ -1,4 +1,4 @@
-"""Linear algebra: inverses, determinants, factors, eigenvalues, equations, and what they share.
+"""Linear algebra: inverses, determinants, factors, eigenvalues, equations, and their common part.
 
 Matrices are the last two dimensions of a tensor; the dimensions before are those of a stack.
 """

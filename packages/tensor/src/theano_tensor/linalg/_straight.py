@@ -21,5 +21,5 @@ __all__: list[str] = []
 @straight_op.register(Cholesky, CholeskyGrad, Det, Eigh, EighGrad)
 @straight_op.register(MatrixInverse, QRFull, QRIncomplete, SLogDet, Solve, SVD)
 def _refuse(node: Apply[Any, Tensor], block: Block, inputs: Sequence[CArray]) -> list[CArray]:
-    """Refuse what has no native kernel, whose form would have been asked first."""
+    """Refuse an op without a native kernel, whose form would have been asked first."""
     raise block.refuse("these matrices have no form in C", "use real matrices of float32 or float64")

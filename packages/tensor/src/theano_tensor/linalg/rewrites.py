@@ -32,7 +32,7 @@ _FIRST = len(RULES)
 #: Levels that simplify.
 _RUN = ("fast_run",)
 hint, inv = applied("hint", Hint), applied("inv", MatrixInverse)
-#: Systems that are to be solved, and what solves them.
+#: Systems to be solved, with their solvers.
 solved, solve, solve_symmetric = (
     applied("solve", Solve),
     applied("solve", Solve()),
@@ -135,7 +135,7 @@ def is_vector(b: Tensor) -> bool:
 
 
 def is_matrix_of_result_dtype(node: Apply[Any, Tensor], a: Tensor) -> bool:
-    """What is inverted is a matrix, of the dtype of the result."""
+    """The inverted matrix is one of the dtype of the result."""
     return a.type.ndim == 2 and bool(a.type.dtype == node.outputs[0].type.dtype)
 
 
@@ -262,7 +262,7 @@ def _sides(node: Apply[Any, Tensor]) -> list[Term]:
     return [term_of(node.inputs[0], axis) for axis in (ndim - 2, ndim - 1)]
 
 
-#: What is applied to a matrix only where it has an inverse.
+#: Ops applied to a matrix only where it has an inverse.
 _OF_INVERTIBLE = (MatrixInverse, SLogDet, Solve, Cholesky)
 #: So many users of determinants are looked at.
 _STEPS = 24
@@ -277,7 +277,7 @@ def cofactors_of_invertible(fgraph: FunctionGraph, node: Apply[Cofactors | Cofac
     """Cofactors as ``det(x) * inv(x).T`` in graphs that divide by ``det(x)`` or invert x: there, it cancels."""
     if not _is_inverted(fgraph, node.inputs[0]):
         return None
-    # The determinant that is there, so that it meets what it cancels with.
+    # The determinant at hand, so that it meets its counterpart.
     expression: Any = node.op.expression
     return _as_replacement(node, expression(*node.inputs, remade(fgraph, Det(), node.inputs[0])))
 

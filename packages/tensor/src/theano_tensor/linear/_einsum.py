@@ -21,7 +21,7 @@ from ._batched import stack_product
 from ._dot import matrix_product
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-#: What an axis of unknown length counts for when the order of contractions is chosen.
+#: The assumed length of an axis of unknown length when the order of contractions is chosen.
 _GUESS = 32
 
 
@@ -45,7 +45,7 @@ def einsum(subscripts: str, *operands: TensorLike) -> Tensor:
     ----------
     subscripts : str
         A letter for each axis of each operand, operands separated by commas; then ``->`` and the letters of the
-        result. A letter that the result lacks is summed over; without ``->``, those that occur once are the result,
+        result. A letter that the result lacks is summed over; without ``->``, letters that occur once are the result,
         in alphabetical order. ``...`` stands for all further axes, which broadcast. A letter that stands twice in one
         operand takes its diagonal.
     *operands : tensor_like

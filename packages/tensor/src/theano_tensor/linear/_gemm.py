@@ -65,11 +65,11 @@ class OperandRankError(_OperandError, ShapeError):
 
 
 class AliasedOperandError(InconsistencyError):
-    """What a product is added to shares its memory with a factor."""
+    """The addend of a product shares its memory with a factor."""
 
     def __str__(self) -> str:
         return format_error(
-            "a product cannot be added in place to what is one of its factors",
+            "a product cannot be added in place to one of its factors",
             hint="add it to a copy: use gemm_no_inplace",
         )
 
@@ -114,7 +114,7 @@ def _tensors(name: str, values: Sequence[Any], ndims: Sequence[int]) -> list[Ten
 
 
 def _check_alias(z: Tensor, *factors: Tensor) -> None:
-    """Refuse to overwrite what a factor is a view of."""
+    """Refuse to overwrite an array of which a factor is a view."""
     roots = view_roots(z)
     if any(root in roots for factor in factors for root in view_roots(factor)):
         raise AliasedOperandError(UNIQUE)
@@ -139,7 +139,7 @@ def _view_sources(variable: Variable) -> list[Variable]:
 
 
 def _sum(name: str, z: Tensor, product: Sequence[int | None]) -> tuple[Tensor, Tensor]:
-    """Return z, or what raises in its place, and a variable for the sum with a product of the given static shape."""
+    """Return z, or a node that raises in its place, and a variable for the sum with a product of a static shape."""
     shape, error = [], None
     for own, other in zip(z.type.shape, product, strict=True):
         if own is not None and other is not None and own != other:
@@ -266,7 +266,7 @@ class _Accumulation(TensorOp):
 class Gemm(_Accumulation):
     """General matrix product: ``b z + a x y`` for matrices x, y, z and numbers a, b.
 
-    z is not read where b is 0, so that what is in it does not matter then. Nothing broadcasts.
+    z is not read where b is 0, so that its elements do not matter then. Nothing broadcasts.
 
     Parameters
     ----------
@@ -274,7 +274,7 @@ class Gemm(_Accumulation):
         Whether the result is put into the memory of z.
     """
 
-    #: The kinds of faults: the first arguments of what :meth:`make_node` raises.
+    #: The kinds of faults: the first arguments of the exceptions of :meth:`make_node`.
     E_rank, E_scalar, E_z_uniq, E_mixed, E_float = RANK, SCALAR, UNIQUE, MIXED, FLOAT
 
     def make_node(self, *operands: Any) -> Apply[Self, Tensor]:

@@ -121,7 +121,7 @@ def crossentropy_categorical_1hot(coding_dist: TensorLike, true_one_of_n: Tensor
     coding_dist : tensor_like
         A matrix of probabilities.
     true_one_of_n : tensor_like of int
-        A vector with the number of a column for each row. What is out of range is an IndexError at run time.
+        A vector with the number of a column for each row. A number out of range is an IndexError at run time.
 
     Raises
     ------

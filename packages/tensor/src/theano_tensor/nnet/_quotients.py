@@ -1,4 +1,4 @@
-"""Which part of a cotangent is divided by the variable that it belongs to: what logarithms leave behind."""
+"""Which part of a cotangent is divided by the variable that it belongs to: the mark of logarithms."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ class AlongAxis(TensorOp):
         return Apply(self, [variable], [variable.type.make_variable()])
 
     def written_out(self, x: Tensor) -> Tensor:
-        """Return what the op computes, as an expression of elementwise ops and reductions."""
+        """Return the op as an expression of elementwise ops and reductions."""
         raise TypeError(f"{type(self).__name__} does not say how it is written out")
 
     def __str__(self) -> str:
@@ -146,7 +146,7 @@ def _largest(x: Tensor, axis: int) -> Tensor:
 def log_of_sum(x: Tensor, axis: int) -> tuple[Tensor, Tensor]:
     """Return the largest elements along an axis, of length 1 then, and the logarithm of the sum of ``exp(x - those)``.
 
-    Their sum is the logarithm of the sum of exponentials. What it is subtracted from loses no digits by large scores if
+    Their sum is the logarithm of the sum of exponentials. A difference with it loses no digits by large scores if
     the largest comes first. The exponentials are those of the softmax; infinite scores make NaN as there.
     """
     shift = _largest(x, axis)
@@ -165,7 +165,7 @@ def _shape(node: Apply[AlongAxis, Tensor], input_shapes: list[Any]) -> list[Any]
 
 
 def _softmax_gradient(p: Tensor, g: Tensor, axis: int) -> Tensor:
-    """Return what the derivative of a softmax with the values p makes of a direction; the derivative is symmetric."""
+    """Return the derivative of a softmax with the values p along a direction; the derivative is symmetric."""
     return p * (g - sum_over(p * g, axis=axis, keepdims=True))
 
 

@@ -106,7 +106,7 @@ class SparseBlockGemv(_BlockOp):
         Parameters
         ----------
         o : tensor_like
-            What is added to, of shape (batch, blocks of the result, size of a block).
+            The addend, of shape (batch, blocks of the result, size of a block).
         W : tensor_like
             Matrices, of shape (input blocks, output blocks, input size, output size).
         h : tensor_like
@@ -172,7 +172,7 @@ class SparseBlockOuter(_BlockOp):
         Parameters
         ----------
         o : tensor_like
-            What is added to, of shape (x blocks, y blocks, x size, y size).
+            The addend, of shape (x blocks, y blocks, x size, y size).
         x, y : tensor_like
             Some blocks of vectors, of shapes (batch, blocks, x size) and (batch, blocks, y size).
         xIdx, yIdx : tensor_like of int
@@ -241,7 +241,7 @@ def _in_place(node: Apply) -> Iterable[_BlockOp]:
     return [] if node.op.inplace else [type(node.op)(inplace=True)]
 
 
-#: What is added to is mostly made for that alone.
+#: The addend is mostly made for that alone.
 sparse_block_inplace = InplaceRewriter(_in_place, [SparseBlockGemv, SparseBlockOuter], "sparse_block_inplace")
 optdb.register(
     "sparse_block_inplace",

@@ -136,7 +136,7 @@ def batch_normalization_train(
     gamma, beta : tensor_like
         Scale and shift, of the shape of `inputs` with the normalized axes of length 1, or left out.
     axes : 'per-activation', 'spatial' or tuple of int
-        What is averaged over: axis 0, all axes but the second, or those given.
+        The averaged axes: axis 0, all axes but the second, or the given ones.
     epsilon : float
         Is added to the variance; at least 1e-5.
     running_average_factor : float or scalar

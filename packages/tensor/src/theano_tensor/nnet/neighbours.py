@@ -38,9 +38,9 @@ def images2neibs(
         How far the window moves down and to the right; by its own size if it is not given. Windows may overlap.
     mode : {'valid', 'full', 'half', 'ignore_borders', 'wrap_centered'}
         'valid': the windows must cover the images exactly. 'full' and 'half': so after zeros of the width
-        ``neib_shape - 1`` or ``neib_shape // 2`` have been put around. 'ignore_borders': what is left over at the lower
+        ``neib_shape - 1`` or ``neib_shape // 2`` have been put around. 'ignore_borders': the remainder at the lower
         and the right border is left out. 'wrap_centered': windows have an odd shape, their centres are the elements at
-        multiples of the step, and what lies outside of the image is taken from its other side.
+        multiples of the step, and elements outside of the image are taken from its other side.
 
     Returns
     -------
@@ -160,7 +160,7 @@ def _checked(value: Tensor, condition: Tensor, message: str) -> Tensor:
 
 
 def neibs2images(neibs: TensorLike, neib_shape: TensorLike, original_shape: TensorLike, mode: str = "valid") -> Tensor:
-    """Put images together again of what :func:`images2neibs` has made of them with its default step.
+    """Put images together again from the result of :func:`images2neibs` with its default step.
 
     Parameters
     ----------

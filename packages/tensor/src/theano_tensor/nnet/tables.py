@@ -24,7 +24,7 @@ def confusion_matrix(actual: TensorLike, pred: TensorLike) -> list[Tensor]:
     Parameters
     ----------
     actual, pred : tensor_like
-        Vectors of equal length: the classes that examples have, and those that were predicted.
+        Vectors of equal length: the classes of examples, and the predicted ones.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Copies of the states of NumPy's random generators, without what makes them slow.
+"""Copies of the states of NumPy's random generators, without the slow parts.
 
 NumPy reads and writes the 624 words of a Mersenne twister one by one, and seeds each new one. Copies that are made here
 move the words as one block, and use the memory of copies that nobody holds any more.
@@ -62,14 +62,14 @@ class Mersenne(np.random.MT19937):
     def state(self, value: Any) -> None:
         if not isinstance(value, Mapping) or value.get("bit_generator") != "MT19937":
             raise ValueError(
-                format_error(f"{value!r:.60} is no state of MT19937", hint="pass what its attribute `state` gives")
+                format_error(f"{value!r:.60} is no state of MT19937", hint="pass the value of its attribute `state`")
             )
         key = value["state"]["key"]
         if isinstance(key, np.ndarray) and key.shape == (WORDS,) and key.dtype == np.uint32:
             self._words[:WORDS] = key
             self._words[WORDS] = value["state"]["pos"]
         else:
-            # NumPy converts what it can; it goes by the name of the class.
+            # NumPy converts many objects; it goes by the name of the class.
             np.random.MT19937.state.__set__(self, {**value, "bit_generator": type(self).__name__})  # type: ignore[attr-defined]
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -130,7 +130,7 @@ def binomial(
     """Draw how many of `n` trials succeed with probability `p` (also called `prob`); see :func:`uniform`."""
     params = _integers("binomial", "the number of trials", n), as_tensor_variable(p if prob is None else prob)
     vector, shape = size_vector("binomial", size, ndim, params)
-    # As ever, a length of 1 is not declared.
+    # As in Theano 1.0, a length of 1 is not declared.
     kind = tensor_type(_float_dtype(dtype), tuple(None if n == 1 else n for n in shape))
     return _apply(RandomFunction("binomial", kind), random_state, vector, *params)
 
@@ -220,7 +220,7 @@ def choice(
 
 
 def _is_nothing(p: Any) -> bool:
-    """Tell whether probabilities were left out: None, an empty sequence, and as ever zero and False."""
+    """Tell whether probabilities were left out: None, an empty sequence, and as in Theano 1.0 zero and False."""
     if isinstance(p, Variable):
         return False
     return p is None or (not p.size if isinstance(p, np.ndarray) else not p)

@@ -33,7 +33,7 @@ def size_vector(
         None and ``()`` stand for the common shape of the parameters, and -1 for their length in that dimension.
     ndim : int, optional
         Number of dimensions, for a vector whose length is not known while the expression is built. Where the size is
-        None the parameters decide, whatever it is.
+        None the parameters decide in any case.
     params : sequence of Tensor
         Parameters of the distribution that broadcast against each other.
     checked : bool
@@ -113,7 +113,7 @@ def _fitting(name: str, shape: StaticShape, params: Sequence[Tensor], checked: b
                     )
                 )
             if shape[i] == 1 and length is None and not checked:
-                # Not declared to be 1, so that a longer parameter is an error and does not repeat what is drawn.
+                # Not declared to be 1, so that a longer parameter is an error and does not repeat draws.
                 lengths[i] = None
     return tuple(lengths)
 
@@ -149,7 +149,7 @@ def _given_vector(name: str, vector: Tensor, ndim: int | None) -> tuple[Tensor, 
             format_error(
                 f"{name}: how many dimensions the result has is not known: `size` is a vector of unknown length",
                 context=[describe(vector)],
-                hint="add ndim=2 (or whatever it is), or write the lengths as a tuple: (n, m)",
+                hint="add ndim=2 (or another number), or write the lengths as a tuple: (n, m)",
             )
         )
     node = vector.owner

@@ -36,7 +36,7 @@ def _bits(state: Any) -> Any:
 
 
 class _StateType(SingletonType, Generic[_State]):
-    """What the two types of states have in common."""
+    """The common part of the two types of states."""
 
     _values: type[_State]
 
@@ -134,7 +134,7 @@ generator_type = GeneratorType()
 class RandomStateSharedVariable(SharedVariable):
     """A shared variable that holds the state of a generator; made by ``shared(numpy.random.RandomState(seed))``.
 
-    What goes in and comes out is copied unless `borrow` is true.
+    Values that go in and come out are copied unless `borrow` is true.
     """
 
     def get_value(self, borrow: bool = False, return_internal_type: bool = False) -> Any:

@@ -105,7 +105,7 @@ class SharedStreams(RandomStreamsBase):
             format_error(
                 f"{item!r} is no state and no draw of these streams",
                 context=[describe(item)] if isinstance(item, Variable) else [],
-                hint="pass what one of the methods (uniform, normal, ...) returned, or its `rng`",
+                hint="pass a result of one of the methods (uniform, normal, ...), or its `rng`",
             )
         )
 
@@ -170,7 +170,7 @@ class GeneratorStreams(SharedStreams):
     seed : int, sequence of int, or numpy.random.SeedSequence; optional
         The streams of the draws are spawned from it, so that they do not overlap.
     bit_generator : {"PCG64", "PCG64DXSM", "Philox", "SFC64", "MT19937"}
-        What makes the bits.
+        The source of the bits.
 
     Raises
     ------

@@ -19,7 +19,7 @@ from ._variable import RandomVariable, as_random_variable
 
 
 class RandomStreamsBase(ABC):
-    """What all streams over NumPy's generators have in common: a method for each distribution.
+    """The common part of all streams over NumPy's generators: a method for each distribution.
 
     All take `size`, the shape of the draw: an int, a sequence of ints and integer scalars, or a symbolic vector (with
     `ndim` where its length is not known). Without it, the common shape of the parameters decides. Draws follow NumPy.

@@ -1,4 +1,4 @@
-"""Random variables: what a draw is, and where its numbers come from."""
+"""Random variables: draws, and the states that they come from."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class RandomVariable(TensorVariable):
     rng : SharedVariable
         The state that the numbers are drawn from, where a stream made the variable.
     update : tuple
-        `rng`, and the expression for what it is after the draw.
+        `rng`, and the expression for its state after the draw.
     permutation : Tensor
         How rows were shuffled, where they were.
     """
@@ -30,7 +30,7 @@ class RandomVariable(TensorVariable):
 
 
 def as_random_variable(variable: Tensor) -> RandomVariable:
-    """Return the result of a node that nothing uses yet as a random variable, in place of what it was.
+    """Return the result of a node that nothing uses yet as a random variable, in place of the plain one.
 
     Raises
     ------

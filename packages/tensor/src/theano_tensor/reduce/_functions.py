@@ -33,7 +33,7 @@ from ._reduce import AccumulatingReduce, All, Any_, Max, Min, Prod, Reduce, Sum,
 
 
 def _reduce(op: Reduce, x: Tensor, axis: AxisLike, keepdims: bool) -> Tensor:
-    # Rewriting and gradients may narrow what a program asks for.
+    # Rewriting and gradients may narrow a program's outputs.
     if isinstance(op, AccumulatingReduce):
         refuse_narrow_accumulator(op.label, x, op.acc_dtype)
     result: Tensor = op(x)

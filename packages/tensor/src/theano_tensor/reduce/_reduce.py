@@ -246,7 +246,7 @@ class Max(_Extremum):
 class Supremum(Max):
     """Largest element over axes as :class:`Max`, but minus infinity for none; for floats only.
 
-    Stable forms of ``log(sum(exp(x)))`` use it, so that a sum over an empty axis stays what it is.
+    Stable forms of ``log(sum(exp(x)))`` use it, so that a sum over an empty axis keeps its value.
     """
 
     identity = float("-inf")

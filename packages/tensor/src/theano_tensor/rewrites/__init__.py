@@ -107,7 +107,7 @@ _ALL_TAGS = ("fast_run", "fast_compile", "o2", "o3", "o4", "unsafe")
 
 register_rules(optdb)
 register_blas(optdb)
-# Numbers take their dtypes before the rules look at what they stand beside, so that no rule has to look twice.
+# Numbers take their dtypes before the rules look at their neighbours, so that no rule has to look twice.
 optdb.register("constants_first", WalkDatabase(constants_first(), visit_new=False), *_ALL_TAGS, position=0.05)
 optdb.register(
     "long_sums_and_products_cut",

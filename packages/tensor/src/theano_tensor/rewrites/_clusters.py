@@ -1,7 +1,7 @@
 """Multi-output fusion: which reductions are computed in one pass, with the elementwise node that makes their operand.
 
-A reduction needs nothing but what it reduces, so it can always be done where that is made, and several reductions of
-one tensor can always be done together. Beyond that, as for elementwise nodes (see ``_groups``), what is on one level
+A reduction needs nothing but its operand, so it can always be done where that is made, and several reductions of
+one tensor can always be done together. Beyond that, as for elementwise nodes (see ``_groups``), nodes on one level
 is joined: between two nodes of one level there is no way through others. Nodes that are not needed in the same calls
 stay apart: a reduction of nothing may raise where nobody asks for it.
 """
@@ -50,8 +50,8 @@ class Cluster:
 
 
 def clusters(fgraph: FunctionGraph) -> list[Cluster]:
-    """Return what is to become one pass each; those with one reduction and nothing else to keep are left out."""
-    # Along the first inputs, so that the terms of a long sum are cut together with what they are made of.
+    """Return the groups that become one pass each; groups of one reduction and nothing else to keep are left out."""
+    # Along the first inputs, so that the terms of a long sum are cut together with their operands.
     order = toposort(fgraph.inputs, fgraph.outputs)
     calls = when_needed(order, fgraph.outputs)
     loops = {node: (nest, calls.get(node, ALWAYS)) for node, nest in loop_nests(order) if nest}
@@ -74,7 +74,7 @@ def clusters(fgraph: FunctionGraph) -> list[Cluster]:
 
 
 def _worthwhile(fgraph: FunctionGraph, cluster: Cluster) -> Cluster | None:
-    """Return what of a cluster is faster in one pass: for short rows, only reductions of tensors that are there."""
+    """Return the part of a cluster that is faster in one pass: for short rows, only reductions of existing tensors."""
     if not cluster.reductions:
         return None
     kept = cluster.kept(fgraph)
@@ -119,7 +119,7 @@ def _levels(order: Sequence[Apply], homes: Mapping[Apply, Apply], axes: Mapping[
 
 
 def _ties(node: Apply, own: Axes, loop: Loop, home: Apply | None, level: int) -> Iterator[Hashable]:
-    """Yield what a reduction has in common with those that it may join: its elementwise node, and its operands."""
+    """Yield the keys that a reduction shares with those that it may join: its elementwise node, and its operands."""
     (x,) = node.inputs
     yield (level, loop, own, x)
     if home is not None:

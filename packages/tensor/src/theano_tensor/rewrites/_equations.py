@@ -7,8 +7,9 @@ A function with wildcards as parameters returns the equations; it is called when
 ... def log_of_exp(x: Real) -> Equations:
 ...     return [log(exp(x)) >> x]
 
-The annotations are classes that say what the wildcards fit: `Real` floating-point numbers, `Whole` integers and truth
-values, `Anything` every tensor, `Number` constants that hold a single number, which is known when the rule is applied.
+The annotations are classes that define the wildcards' matches: `Real` floating-point numbers, `Whole` integers and
+truth values, `Anything` every tensor, `Number` constants that hold a single number, which is known when the rule is
+applied.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ class Whole(Unknown):
 
 
 class Number(Unknown):
-    """Fits what holds a single number that is known."""
+    """Fits a tensor that holds a single known number."""
 
     __slots__ = ()
 
@@ -79,7 +80,7 @@ class Number(Unknown):
 
 
 class RealNumber(Unknown):
-    """Fits what holds a single floating-point number that is known."""
+    """Fits a tensor that holds a single known floating-point number."""
 
     __slots__ = ()
 
@@ -139,7 +140,7 @@ def equation_rewriter(*tracks: Tracked, **options: Any) -> Callable[[Callable[..
     Parameters
     ----------
     *tracks : ScalarOp, Op or class of ops
-        What the left-hand sides start with.
+        The first op of the left-hand sides.
     **options
         `exactness`, `reference`, `guard`, `ordered` and `fit` of :class:`theano_optimize.EquationRewriter`.
 
@@ -164,7 +165,7 @@ def equation_rewriter(*tracks: Tracked, **options: Any) -> Callable[[Callable[..
 
 
 def term(op: Op | type[Op]) -> Operation:
-    """Return what stands for an op, or for the ops of a class, in equations.
+    """Return the term of an op, or of the ops of a class, in equations.
 
     Examples
     --------
@@ -209,7 +210,7 @@ def _kind_of(write: Callable[..., Equations], name: str) -> Callable[[str], Unkn
     if not (isinstance(kind, type) and issubclass(kind, Unknown)):
         raise PatternError(
             format_error(
-                f"{write.__name__}: nothing says what the wildcard {name} fits",
+                f"{write.__name__}: the wildcard {name} has no annotation",
                 hint=f"annotate it with a class of the module, for example {name}: Real",
             )
         )

@@ -31,7 +31,7 @@ def is_fusible_reduction(node: Apply[Any, Tensor]) -> bool:
 class FusedReduce(Op):
     """Apply a scalar op to each element of some tensors; keep its first results, and reduce each of the others.
 
-    What is reduced is not stored. Mostly there is one reduction, and nothing is kept.
+    The reduced values are not stored. Mostly there is one reduction, and nothing is kept.
 
     Made by fusion when functions are compiled; it therefore has no gradient.
 

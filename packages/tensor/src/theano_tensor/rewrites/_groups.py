@@ -1,9 +1,9 @@
 """Which elementwise nodes become one kernel.
 
-Each node gets a level: one more than that of what it depends on, where that cannot be in the same loop, else the
+Each node gets a level: one more than that of its dependencies, where these cannot be in the same loop, else the
 same. Between two nodes of one level there is no way through a node of another level, so that nodes of one level and
 one loop nest can be joined without making a cycle, whichever they are (K. Kennedy and K. McKinley, "Typed fusion with
-applications to parallel and sequential code generation", 1993). We join those that are connected by a tensor of the
+applications to parallel and sequential code generation", 1993). We join nodes that are connected by a tensor of the
 full shape of the nest, since only for these is it known that they loop over the same lengths. Nodes that are not
 needed in the same calls, as those of different branches of an `ifelse`, are never in one loop. Linear in the size of
 the graph.
@@ -25,7 +25,7 @@ MAX_OPERANDS = 30
 MAX_OPERATIONS = 256
 
 LoopNest = tuple[bool, ...]
-#: A loop nest, and the calls in which what it computes is needed.
+#: A loop nest, and the calls in which its results are needed.
 Loop = tuple[LoopNest, int]
 
 
@@ -73,7 +73,7 @@ def loop_nests(order: Sequence[Apply]) -> Iterator[tuple[Apply, LoopNest]]:
 
 def fusible_groups(fgraph: FunctionGraph) -> list[list[Apply]]:
     """Return the groups of two or more nodes that are to become one kernel each, their nodes in topological order."""
-    # Along the first inputs, so that the terms of a long sum are cut together with what they are made of.
+    # Along the first inputs, so that the terms of a long sum are cut together with their operands.
     order = toposort(fgraph.inputs, fgraph.outputs)
     calls = when_needed(order, fgraph.outputs)
     loops = {node: (nest, calls.get(node, ALWAYS)) for node, nest in loop_nests(order)}
@@ -99,11 +99,11 @@ def _ties(node: Apply, loop: Loop, level: int) -> Iterator[Hashable]:
 
 
 def _levels(fgraph: FunctionGraph, order: Sequence[Apply], loops: Mapping[Apply, Loop]) -> dict[Apply, int]:
-    """Return levels that bring together what can be computed together.
+    """Return levels that bring together nodes that can be computed together.
 
-    What something outside of its loop waits for is computed as late as that allows, so that it meets what is needed
-    there. The rest, which leads to outputs of the graph only, is computed with what it is made of, or failing that
-    with what uses it.
+    A node that something outside of its loop waits for is computed as late as that allows, so that it meets the needed
+    nodes there. The rest, which leads to outputs of the graph only, is computed with its operands, or failing that
+    with its users.
     """
     earliest: dict[Apply, int] = {}
     for node in order:

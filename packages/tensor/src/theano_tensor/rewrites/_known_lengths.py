@@ -14,7 +14,7 @@ Key = tuple[Variable, int]
 class KnownLengths(Feature):
     """For variables of one graph, the variables that hold the lengths of their dimensions.
 
-    What replaces such a variable holds the length from then on. Without this table a chain in which each link asks
+    A replacement of such a variable holds the length from then on. Without this table a chain in which each link asks
     for a length would take a number of steps that grows with the square of its own length.
     """
 
@@ -74,7 +74,7 @@ def known_lengths(fgraph: FunctionGraph) -> KnownLengths:
 
 
 def is_traced_length(fgraph: FunctionGraph, owner: Apply, x: Variable, axis: int) -> bool:
-    """Tell whether a node reads the length of a dimension of x, off x or off what x is made of."""
+    """Tell whether a node reads the length of a dimension of x, off x or off an ancestor of x."""
     if owner.inputs[0] is x and owner.op == ShapeI(axis):
         return True
     shapes: Any = getattr(fgraph, "shape_feature", None)

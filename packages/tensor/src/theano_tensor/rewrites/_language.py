@@ -37,7 +37,7 @@ def call(op: ScalarOp, *inputs: Tensor) -> Tensor:
 
 
 def operands(variable: Variable, *ops: ScalarOp) -> list[Tensor] | None:
-    """Return what one of the scalar `ops` is applied to to make `variable`, or None if it is made otherwise."""
+    """Return the operands of one of the scalar `ops` that makes `variable`, or None if it is made otherwise."""
     node = variable.owner
     if node is None or not isinstance(node.op, Elemwise):
         return None
@@ -147,7 +147,7 @@ MAX_CLIENTS = 64
 def remade(fgraph: FunctionGraph, op: Op, *inputs: Variable) -> Tensor:
     """Return the result of an op on some inputs: the one that the graph has, or a new one.
 
-    Two places that are rewritten one after the other then have the same variables, and what they have in common can
+    Two places that are rewritten one after the other then have the same variables, and their common factors can
     cancel before equal nodes are merged.
     """
     clients = fgraph.clients(inputs[0]) if inputs[0] in fgraph.variables else []

@@ -63,7 +63,7 @@ def _of_one_length(node: Apply[Any, Tensor], variables: Sequence[Tensor]) -> Ite
 
 
 def _pairs(*places: tuple[int, int]) -> Callable[[Apply[Any, Tensor]], list[list[Term]]]:
-    """Return what gives two lengths of operands, each by its operand and its dimension from the end."""
+    """Return the sources of two lengths of operands, each by its operand and its dimension from the end."""
 
     def compared(node: Apply[Any, Tensor]) -> list[list[Term]]:
         ends = [(node.inputs[k], axis) for k, axis in places]
@@ -97,7 +97,7 @@ def _allocated(node: Apply[Any, Tensor]) -> list[list[Term]]:
     return [[term_of(value, axis), (n, VALUE)] for axis, n in last if not value.type.broadcastable[axis]]
 
 
-#: Class of ops -> what :func:`compared_lengths` returns.
+#: Class of ops -> result of :func:`compared_lengths`.
 COMPARED: RuleTable[Callable[[Apply[Any, Tensor]], Iterable[list[Term]]]] = RuleTable("compared_lengths")
 COMPARED.register(Elemwise)(compared_elementwise)
 COMPARED.register(Dot)(_compared_by_dot)
@@ -119,7 +119,7 @@ def compared_lengths(node: Apply[Any, Tensor]) -> Iterable[list[Term]]:
 
 
 def sources(node: Apply[Any, Tensor]) -> list[Terms | None]:
-    """Return where the lengths of the outputs of a node come from; None for what is no tensor."""
+    """Return the sources of the lengths of the outputs of a node; None for other values than tensors."""
     op = node.op
     if isinstance(op, Elemwise):
         pattern = node.outputs[0].type.broadcastable
@@ -131,7 +131,7 @@ def sources(node: Apply[Any, Tensor]) -> list[Terms | None]:
         (x,) = node.inputs
         gone = op.axes(x.type.ndim)
         return [[term_of(x, axis) for axis in range(x.type.ndim) if axis not in gone]]
-    if isinstance(op, IncSubtensor):  # what its shape rule says, for a fraction of the time
+    if isinstance(op, IncSubtensor):  # the answer of its shape rule, for a fraction of the time
         return [[term_of(node.inputs[0], axis) for axis in range(node.inputs[0].type.ndim)]]
     if isinstance(op, ARange):
         start, stop, step = node.inputs
@@ -183,7 +183,7 @@ def _by_rule(node: Apply[Any, Tensor]) -> list[Terms | None]:
 
 @lru_cache(maxsize=1024)
 def _token(k: int, axis: int) -> Variable:
-    """Return what stands for the length of a dimension of an input."""
+    """Return the term for the length of a dimension of an input."""
     return TensorType("int64", ()).make_variable(f"length_{k}_{axis}")
 
 
@@ -193,12 +193,12 @@ def _held(length: Any, stand_ins: dict[Variable, Term]) -> Term | None:
         return None if length is None else int(length)
     if length in stand_ins:
         return stand_ins[length]
-    # What is computed of lengths is told apart by its value alone.
+    # Results computed from lengths are told apart by their values alone.
     return held_by(length) if length.owner is not None or isinstance(length, Constant) else (length, VALUE)
 
 
 def held_by(scalar_: Variable) -> Term | None:
-    """Return what a scalar that holds a length is read off, or None."""
+    """Return the variable that a scalar length is read off, or None."""
     number = known_number(scalar_)
     if isinstance(number, int):
         return number

@@ -1,8 +1,8 @@
 """Products of logistic factors: ``exp(x)``, ``1 + exp(x)``, ``1 - sigmoid(x)`` in terms of sigmoids, and back.
 
 With s = sigmoid(z) and t = sigmoid(-z) = 1 - s: ``exp(z) = s / t``, ``1 + exp(z) = 1 / t``. So each product of such
-terms is ``s**a * t**b``. Written that way, what cancels does cancel, and no factor is infinite where the product is
-finite.
+terms is ``s**a * t**b``. Written that way, factors cancel where they can, and no factor is infinite where the product
+is finite.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ Atom = tuple[Tensor, int, int, float]
 _ATOMS = frozenset(type(op) for op in (scalar.sigmoid, scalar.exp, scalar.add, scalar.sub))
 
 
-#: What products are made of that have logistic factors, beside the factors themselves.
+#: The factors of products with logistic factors, beside the logistic ones.
 _BETWEEN = frozenset(type(op) for op in (scalar.mul, scalar.true_div, scalar.reciprocal, scalar.neg, scalar.sqr))
 
 
@@ -142,7 +142,7 @@ def is_above_exponential(node: Apply[Any, Tensor]) -> bool:
 
 
 def logistic_atom(variable: Tensor) -> Atom | None:
-    """Return what `variable` is as a product of sigmoids of a floating-point argument, or None."""
+    """Return `variable` as a product of sigmoids of a floating-point argument, or None."""
     atom = _atom(variable)
     return atom if atom is not None and atom[0].type.dtype == getattr(variable.type, "dtype", None) else None
 
@@ -200,7 +200,7 @@ class LogisticProduct:
         return sum(p.weight() for p in self.powers.values())
 
     def is_logistic(self) -> bool:
-        """Tell whether a sigmoid, or what can become one, is among the factors; ``exp`` alone does not count."""
+        """Tell whether a sigmoid, or a factor that can become one, is a factor; ``exp`` alone does not count."""
         return any(p.plus != -p.minus for p in self.powers.values()) or self.weight() < self.weight_before
 
     def times(self, other: LogisticProduct) -> LogisticProduct:

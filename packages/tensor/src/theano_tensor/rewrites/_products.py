@@ -25,7 +25,7 @@ MAX_STEPS = 256
 #: Larger powers are left whole.
 MAX_POWER = 16
 
-#: What products are made of.
+#: The ops of products.
 _POWER = type(scalar.pow)
 _MUL, _DIVISION, _RECIPROCAL, _NEG, _SQUARE = (
     type(op) for op in (scalar.mul, scalar.true_div, scalar.reciprocal, scalar.neg, scalar.sqr)
@@ -165,7 +165,7 @@ def flatten_product(root: Tensor, *, squares: bool = False, fgraph: FunctionGrap
     squares : bool
         Whether squares inside are taken apart as well; with a graph, also other small powers.
     fgraph : FunctionGraph, optional
-        Only what has no other user in this graph is taken apart.
+        Only products without other users in this graph are taken apart.
     """
     product = Product()
     dtype = root.type.dtype
@@ -253,7 +253,7 @@ def _absorb(product: Product, value: Any, power: int, dtype: str) -> bool:
 def _parts(
     product: Product, node: Apply[Any, Tensor], kind: type[ScalarOp] | None, power: int
 ) -> list[tuple[Tensor, int]]:
-    """Return what the product that a node makes consists of, the last factor first, with powers."""
+    """Return the factors of the product that a node makes, the last factor first, with powers."""
     inputs = node.inputs
     if kind is _MUL:
         product.nodes += (len(inputs) - 1) * abs(power)

@@ -29,7 +29,7 @@ OpT = TypeVar("OpT", bound=Op)
 
 
 class RuleNames(TypedDict, total=False):
-    """How far a rule looks and what it is called; see :func:`rule`."""
+    """The reach and the name of a rule; see :func:`rule`."""
 
     reach: int
     key: str | None
@@ -47,7 +47,7 @@ class RuleOptions(RuleNames, total=False):
 
 @record
 class Entry:
-    """A rule, its phases and tags, the key that it is registered by, and other documented names of what it does."""
+    """A rule, its phases and tags, the key that it is registered by, and other documented names for it."""
 
     rewriter: NodeRewriter
     phases: tuple[Phase, ...]
@@ -102,7 +102,7 @@ def rule(
 
     def decorate(function: Callable[..., object]) -> NodeRewriter:
         make = node_rewriter(ops, phase=phases[0], exactness=exactness, reference=reference, reach=reach)
-        made = make(function)  # type: ignore[arg-type]  # the engine checks what a rule returns
+        made = make(function)  # type: ignore[arg-type]  # the engine checks the result of a rule
         made.label = key
         RULES.append(Entry(made, tuple(phases), (*tags, *([made.name] if key else [])), key or made.name, tuple(names)))
         return made
@@ -139,7 +139,7 @@ def register_rules(database: RewriteDatabase[NodeRewriter] | object, first: int 
     Packages that are imported on demand list their rules here too, and register those from the number `first` on.
 
     Rules that make expressions stable also run where only canonicalisation does (FAST_COMPILE): there a wrong number
-    would surprise as much. They go by their keys alone there: what the manual lists for other levels only is not
+    would surprise as much. They go by their keys alone there: names that the manual lists for other levels only are not
     among the names of this one.
     """
     if not first:
@@ -155,7 +155,7 @@ def register_rules(database: RewriteDatabase[NodeRewriter] | object, first: int 
 
 
 def constants_first() -> GroupDatabase:
-    """Return what works out constants and gives them their dtypes, under the names of these rules."""
+    """Return the steps that work out constants and give them their dtypes, under the names of these rules."""
     database = GroupDatabase("constants_first")
     database.register(constant_folding.name, constant_folding, *_RUN_TAGS, "fast_compile")
     for entry in RULES:

@@ -1,4 +1,4 @@
-"""The words of equations about tensors: what operators and functions stand for in their terms."""
+"""The words of equations about tensors: the meaning of operators and functions in their terms."""
 
 from __future__ import annotations
 
@@ -89,12 +89,12 @@ class View(OpPattern):
 def elementwise(
     op: ScalarOp, symbol: str | None = None, compute: Callable[..., Any] | None = None, name: str | None = None
 ) -> Operation:
-    """Return what stands for the elementwise application of a scalar op in equations."""
+    """Return the term of the elementwise application of a scalar op in equations."""
     return Operation(LANGUAGE, name or str(op.name), Elementwise(op), symbol=symbol, compute=compute)
 
 
 def applied(name: str, op: Op | type[Op]) -> Operation:
-    """Return what stands for an op, or for the ops of a class, in equations."""
+    """Return the term of an op, or of the ops of a class, in equations."""
     return Operation(LANGUAGE, name, op)
 
 

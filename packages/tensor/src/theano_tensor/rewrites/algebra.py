@@ -1,4 +1,4 @@
-"""Sums, products and powers: what is redundant is dropped, signs move outwards, constants are gathered.
+"""Sums, products and powers: redundant parts are dropped, signs move outwards, constants are gathered.
 
 No two rules undo each other: each makes the expression smaller, or moves a sign towards the root without adding
 operations.
@@ -56,7 +56,7 @@ def one_in_product(a: Anything) -> Equations:
 
 @equations(scalar.mul, reach=0, key="local_mul_zero", names=("local_mul_specialize",), tags=ONLY_RUN)
 def zero_in_product() -> Equations:
-    """A product with zero is zero, whatever the other factors are."""
+    """A product with zero is zero, with any other factors."""
     return [mul(0, ...) >> 0]
 
 
@@ -160,7 +160,7 @@ def constants_in_sum(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> di
         return None
     y, total, y_sign = found
     top, dtype = node, node.outputs[0].type.dtype
-    # Other rules move signs, step by step; what is constant altogether is left to constant folding.
+    # Other rules move signs, step by step; constant expressions are left to constant folding.
     while y_sign > 0 and number(y) is None:
         client = sole_client(fgraph, top.outputs[0])
         if client is None or client.outputs[0].type.dtype != dtype or not operands(client.outputs[0], scalar.add):

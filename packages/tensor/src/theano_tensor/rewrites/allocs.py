@@ -1,4 +1,4 @@
-"""Tensors filled with one value: not made where the value itself does, and what is computed of them computed once."""
+"""Tensors filled with one value: not made where the value itself does, and operations on them done once."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def reduction_of_alloc(fgraph: FunctionGraph, node: Apply[Sum | Prod, Tensor]) -
 
 @equations(scalar.second, tags=ONLY_RUN, phases=(Phase.SPECIALIZE,), key="local_fill_to_alloc", fit=Fit.EXACT)
 def fill_as_alloc(like: Anything, a: Anything) -> Equations:
-    """A fill is made by its lengths, where what it is like then goes, or no loop has the result for an operand."""
+    """A fill is made by its lengths, where its model goes then, or no loop has the result for an operand."""
     return [(fill(like, a) >> allocated_like(like, a)).when(is_needed_no_more)]
 
 
@@ -220,7 +220,7 @@ def view_of_alloc(fgraph: FunctionGraph, node: Apply[DimShuffle, Tensor]) -> Fou
     fit=Fit.EXACT,
 )
 def zeros_for_empty() -> Equations:
-    """Memory that holds anything is filled with zeros: for those who look for the origin of NaN. On request only."""
+    """Undefined memory is filled with zeros: for the search for the origin of NaN. On request only."""
     return [empty(...) >> zeros(...)]
 
 

@@ -30,5 +30,5 @@ def assert_of_truth(fgraph: FunctionGraph, node: Apply[CheckAndRaise, Tensor]) -
     CheckAndRaise, tags=("local_remove_all_assert", "unsafe"), reach=0, key="local_remove_all_assert", fit=Fit.UNCHECKED
 )
 def assert_left_out(a: Anything) -> Equations:
-    """No check of what users pass is made. Only where that is asked for."""
+    """No check of users' arguments is made. Only where that is asked for."""
     return [check(a, ...) >> a]

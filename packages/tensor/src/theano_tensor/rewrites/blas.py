@@ -134,10 +134,10 @@ def dot22_with_vectors(fgraph: FunctionGraph, node: Apply[Dot22, Tensor]) -> Fou
 
 
 def _inplace_forms(node: Apply[Any, Tensor]) -> Iterator[Op]:
-    """Yield the form of a node that uses the memory of what the product is added to."""
+    """Yield the form of a node that uses the memory of the product's addend."""
     z, _, *factors = node.inputs[:4]
     roots = view_roots(z)
-    # What is added to may be a factor as well, which must not change meanwhile.
+    # The addend may be a factor as well, which must not change meanwhile.
     aliased = any(root in roots for factor in factors for root in view_roots(factor))
     if not node.op.inplace and not aliased:
         yield node.op.in_place()
@@ -168,7 +168,7 @@ blas_optdb = blas_database()
 
 
 def register_blas(database: SequenceDatabase) -> None:
-    """Register what this module holds with the database of all rewrites."""
+    """Register the rules of this module with the database of all rewrites."""
     database.register("BlasOpt", blas_optdb, *_TAGS, position=Phase.BLAS)
     inplace = InplaceRewriter(_inplace_forms, [Gemm, Gemv, Ger], name="InplaceBlasOpt")
     aliases = ("local_inplace_gemm", "local_inplace_gemv", "local_inplace_ger")

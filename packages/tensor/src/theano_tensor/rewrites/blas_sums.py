@@ -5,7 +5,7 @@ vector) that nothing else uses are then added to the rest, one call of BLAS each
 operations, unless it is one array with a constant factor: that becomes beta. Symbolic factors of the rest stay
 elementwise, so that infinities and NaN in it are kept where such a factor is zero.
 
-Adding to the rest pays where the sum is what is wanted. Where elementwise operations or a reduction go on with it,
+Adding to the rest pays where the sum itself is needed. Where elementwise operations or a reduction go on with it,
 they add the rest for nothing, and the product stays as it is.
 """
 
@@ -31,7 +31,7 @@ from ._language import call, can_replace, cast_to, maker, number, operands, scal
 
 #: No sum with more terms is taken apart: the work for one node stays bounded.
 MAX_TERMS = 48
-#: What BLAS multiplies natively.
+#: The products that BLAS computes.
 DTYPES = ("float32", "float64")
 
 
@@ -44,7 +44,7 @@ class Term:
     scalars: tuple[Tensor, ...] = ()
 
     def factor(self) -> Tensor:
-        """Return what the array is multiplied by, as a 0-d tensor of its dtype."""
+        """Return the factor of the array, as a 0-d tensor of its dtype."""
         dtype = self.array.type.dtype
         factors = [cast_to(without_dimensions(v), dtype) for v in self.scalars]
         if not factors or self.coefficient not in (1.0, -1.0):
@@ -126,7 +126,7 @@ def _is_normal(value: float, root: Tensor) -> bool:
 
 
 def terms_of(fgraph: FunctionGraph, root: Tensor) -> Sum:
-    """Return the terms of the sum that makes `root`; what is used elsewhere, too, is not taken apart."""
+    """Return the terms of the sum that makes `root`; terms with other users are not taken apart."""
     found = Sum()
     stack = [Term(root)]
     while stack:
@@ -207,7 +207,7 @@ def _accumulated(z: Tensor, term: Term, beta: Tensor) -> Tensor:
 
 
 def transposed(matrix: Tensor) -> Tensor:
-    """Return the transpose; of a transpose, what it was made of."""
+    """Return the transpose; of a transpose, its operand."""
     node = matrix.owner
     if node is not None and isinstance(node.op, DimShuffle) and list(node.op.order) == [1, 0]:
         return node.inputs[0]

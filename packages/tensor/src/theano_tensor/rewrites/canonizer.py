@@ -1,4 +1,4 @@
-"""Sums with differences, and products with quotients, in a canonical form: what cancels and what can be gathered."""
+"""Sums with differences, and products with quotients, in a canonical form: terms cancelled and gathered."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class AlgebraicCanonizer(NodeRewriter):
         self.external_simplifiers.append(simplifier)
 
     def parts(self, variable: Variable) -> list[tuple[Variable, bool]] | None:
-        """Return what `variable` is made of, each with whether it is inverted; None if this operation did not make it.
+        """Return the operands of `variable`, each with whether it is inverted; None if this operation did not make it.
 
         A node that converts to another dtype is left whole.
         """
@@ -141,7 +141,7 @@ class AlgebraicCanonizer(NodeRewriter):
     def widened(self, terms: Iterable[Any], out_type: Any) -> list[Any]:
         """Return terms with constants of other dtypes converted, as operations on them and the others do it.
 
-        What is done to a narrow constant alone, as with ``-1`` of dtype uint8, would go round otherwise.
+        Operations on a narrow constant alone, as with ``-1`` of dtype uint8, would go round otherwise.
         """
         dtype = getattr(out_type, "dtype", None)
         return [_converted(v, dtype) if dtype is not None and isinstance(v, Tensor) else v for v in terms]
@@ -163,7 +163,7 @@ class AlgebraicCanonizer(NodeRewriter):
         return as_tensor_variable(terms[0]) if len(terms) == 1 else self.main(*terms)
 
     def simplify(self, num: list[Any], denum: list[Any], out_type: Any = None) -> tuple[list[Any], list[Any]]:
-        """Return numerator and denominator without what cancels, and with one constant at most."""
+        """Return numerator and denominator without common factors, and with one constant at most."""
         num, denum = self.simplify_constants(*self.simplify_factors(num, denum), out_type=out_type)
         for simplifier in self.external_simplifiers:
             num, denum = simplifier(num, denum)
@@ -179,7 +179,7 @@ class AlgebraicCanonizer(NodeRewriter):
         return len(constants) > 1 or (len(constants) == 1 and _same(constants[0], self.calculate([], [])))
 
     def simplify_factors(self, num: list[Any], denum: list[Any]) -> tuple[list[Any], list[Any]]:
-        """Remove what is in both lists, which are changed and returned."""
+        """Remove the common elements of both lists, which are changed and returned."""
         for term in list(num):
             place = next((i for i, other in enumerate(denum) if other is term), None)
             if place is not None:

@@ -37,7 +37,7 @@ def choice_by_a_constant(fgraph: FunctionGraph, node: Apply[IfElse]) -> Found:
 
 @rule(IfElse, key="cond_remove_identical", reach=0)
 def choice_between_equals(fgraph: FunctionGraph, node: Apply[IfElse]) -> Found:
-    """What is the same in both branches needs no choice."""
+    """Equal branches need no choice."""
     condition, *branches = node.inputs
     n = node.op.n_outs
     left = [k for k in range(n) if branches[k] is not branches[n + k]]
@@ -63,7 +63,7 @@ def choice_inside_a_choice(fgraph: FunctionGraph, node: Apply[IfElse]) -> Found:
 
 @rule(IfElse, key="cond_unused_outputs")
 def choice_without_unused_outputs(fgraph: FunctionGraph, node: Apply[IfElse]) -> list[Variable | None] | None:
-    """What nobody uses is not computed in either branch."""
+    """Unused outputs are not computed in either branch."""
     condition, *branches = node.inputs
     n = node.op.n_outs
     used = [k for k, output in enumerate(node.outputs) if fgraph.has_clients(output)]
@@ -92,9 +92,9 @@ WORK = (Elemwise, DimShuffle, Reduce, Dot, BatchedDot, Reshape, Subtensor, IncSu
 
 @rule(IfElse, tags=("fast_run",), key="ifelse_lift_single_if_through_acceptable_ops")
 def work_inside_a_choice(fgraph: FunctionGraph, node: Apply[IfElse]) -> dict[Variable, Variable] | None:
-    """``f(ifelse(c, a, 0), y) -> ifelse(c, f(a, y), f(0, y))``: what is done to zeros need not be done.
+    """``f(ifelse(c, a, 0), y) -> ifelse(c, f(a, y), f(0, y))``: work on zeros need not be done.
 
-    Gradients of choices are such expressions: zero for the branch that is not taken. What its gradient needs is
+    Gradients of choices are such expressions: zero for the branch that is not taken. The needs of its gradient are
     then only computed where the branch is taken. Either branch has a constant value, and all choices among the inputs
     are made by the same condition, so that graphs do not grow by the number of combinations.
     """
@@ -103,7 +103,7 @@ def work_inside_a_choice(fgraph: FunctionGraph, node: Apply[IfElse]) -> dict[Var
     made = {client.outputs[0] for client in work}
     found: dict[Variable, Variable] = {}
     for client in work:
-        if made.isdisjoint(client.inputs):  # else what it needs goes first
+        if made.isdisjoint(client.inputs):  # else its needs go first
             new = _inside(client)
             if new is not None:
                 found[client.outputs[0]] = new
@@ -128,7 +128,7 @@ def _inside(node: Apply[Any, Tensor]) -> Variable | None:
 
 
 def _applied(node: Apply[Any, Tensor], inputs: list[Tensor]) -> Tensor:
-    """Return what the op of a node makes of other inputs; zeros are left out of sums."""
+    """Return the op of a node applied to other inputs; zeros are left out of sums."""
     if node.op == lift(scalar.add):
         kept = [v for v in inputs if _constant_of(v) != 0]
         if len(kept) == 1 and can_replace(node.outputs[0], kept[0]):
@@ -170,7 +170,7 @@ def _filling(variable: Tensor) -> Any:
     owner = variable.owner
     value = owner.inputs[0] if owner is not None and isinstance(owner.op, Alloc) else variable
     while value.owner is not None and isinstance(value.owner.op, Assert):
-        value = value.owner.inputs[0]  # What products with zeros leave until their lengths are known to fit.
+        value = value.owner.inputs[0]  # The remainder of products with zeros until their lengths are known to fit.
     return number(value)
 
 

@@ -1,6 +1,6 @@
 """The rewrites that choose among implementations of convolutions on devices, by their names and tags.
 
-The names are there from the start, so that modes may include and exclude them; what they do is given by
+The names are there from the start, so that modes may include and exclude them; their work is given by
 `theano_tensor.device`, which is loaded with the first device. Without devices they leave graphs as they are.
 """
 
@@ -26,7 +26,7 @@ _STEPS: tuple[tuple[str, tuple[str, ...], float], ...] = (
 
 
 class DeviceChoice(GraphRewriter):
-    """A step that does nothing until devices are loaded, and then what :func:`give_choice` was given.
+    """A step that does nothing until devices are loaded, and then the work given to :func:`give_choice`.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ optdb.register("device_choices", device_choices, *_LEVELS, "gpuarray", position=
 
 
 def give_choice(rewriter: GraphRewriter) -> None:
-    """Give what the step of the rewriter's name does.
+    """Give the step of the rewriter's name its work.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What rules that are equations are written with, for programs: terms, wildcards, and the decorator of a rule.
+"""The language of rules that are equations, for programs: terms, wildcards, and the decorator of a rule.
 
 >>> import theano_tensor as T
 >>> sqrt, sqr, hypot = term(T.sqrt), term(T.sqr), term(T.hypot)

@@ -1,4 +1,4 @@
-"""Error functions: what cancels near 1, what vanishes in the tails, and the quotients that gradients make of them.
+"""Error functions: cancellation near 1, vanishing tails, and the quotients that gradients make of them.
 
 With erfcx(x) = exp(x**2) erfc(x), which neither vanishes nor overflows for large x, the logarithm of erfc(x) is
 ``log(erfcx(x)) - x**2``, and the quotient ``exp(-x**2) / erfc(x)`` of its derivative is ``1 / erfcx(x)`` for all x.

@@ -34,7 +34,7 @@ def sum_of_exp(variable: Tensor) -> tuple[Tensor, Sum] | None:
 
 
 def behind_view(variable: Tensor) -> tuple[Tensor, DimShuffle | None]:
-    """Return what a dimshuffle that drops nothing is a view of, and its op."""
+    """Return the operand of a dimshuffle that drops nothing, and its op."""
     node = variable.owner
     if node is None or not isinstance(node.op, DimShuffle) or node.op.drop:
         return variable, None

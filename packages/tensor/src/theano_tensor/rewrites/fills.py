@@ -26,7 +26,7 @@ def fill_of_equal_shape(a: Anything, like: Anything) -> Equations:
 
 @equations(scalar.second, fit=Fit.EXACT)
 def fill_like_fill(a: Anything, b: Anything, like: Anything) -> Equations:
-    """What a fill is like is not filled itself, where it has the same shape."""
+    """The model of a fill is not filled itself, where it has the same shape."""
     return [fill(fill(like, a), b) >> fill(like, b)]
 
 

@@ -82,7 +82,7 @@ def _program(
 class FuseElementwise(GraphRewriter):
     """Join elementwise nodes over the same loop nest into kernels with several outputs.
 
-    Nothing is computed twice: what is needed outside a kernel becomes one more output of it.
+    Nothing is computed twice: a result needed outside a kernel becomes one more output of it.
     """
 
     def __init__(self) -> None:

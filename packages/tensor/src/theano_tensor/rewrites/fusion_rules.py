@@ -19,7 +19,7 @@ TAGS = ("fast_run", "fusion", "o2", "o3", "o4", "unsafe")
 
 
 def joined_with_first(fgraph: FunctionGraph, node: Apply[Any, Tensor]) -> list[Variable] | None:
-    """``add(add(x, y), z) -> add(x, y, z)``, likewise for products, where nothing else uses what is inside."""
+    """``add(add(x, y), z) -> add(x, y, z)``, likewise for products, where the inner node has no other user."""
     inner = node.inputs[0].owner
     if inner is None or not _joins(fgraph, inner, node, len(inner.inputs)):
         return None
@@ -40,7 +40,7 @@ def _joins(fgraph: FunctionGraph, inner: Apply[Any, Tensor], node: Apply[Any, Te
 
 @node_rewriter([lift(scalar.add), lift(scalar.mul)], phase=Phase.FUSE)
 def sums_and_products_joined(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Any:
-    """``add(add(x, y), z) -> add(x, y, z)``, likewise for products, where nothing else uses what is inside.
+    """``add(add(x, y), z) -> add(x, y, z)``, likewise for products, where the inner node has no other user.
 
     Only first terms are looked into, so that terms are added in the order in which they were before. From the innermost
     node on as many are joined at once as one kernel takes: one by one, a long chain would be copied at each step.

@@ -1,7 +1,7 @@
 """Exponentials shifted by their maximum wherever they are used, when the shift cancels in all that is made of them.
 
 With e = exp(x), s = sum(e) and a number m for each row, ``e * exp(-m)`` in place of e makes s smaller by the same
-factor. What is made of e and s by products, quotients, sums of equal degree, and sums over axes is smaller by a power
+factor. The result of products, quotients, sums of equal degree, and sums over axes of e and s is smaller by a power
 of it, its degree. Where the degree is 0 nothing changes, and a logarithm changes by a multiple of m. So a softmax, its
 logarithm and their gradients keep their values, and all of them see the same exponentials, none of which overflows.
 """
@@ -32,7 +32,7 @@ MAX_STEPS = 256
 class Scaled:
     """A variable that is smaller by ``exp(-degree * m)``; m varies along the dimensions `places`, in order.
 
-    What is made of sums that have the largest exponential in them is safe; anything else may become 0 by the shift.
+    A quotient by sums that have the largest exponential in them is safe; anything else may become 0 by the shift.
     """
 
     degree: float
@@ -85,7 +85,7 @@ def _logarithms(fgraph: FunctionGraph, total: Apply, start: Scaled) -> list[tupl
     """Return the nodes that take a logarithm of something with a degree, or None if something else would change.
 
     `total` is the sum along whose axes the maximum is taken. A node may be met before all of its inputs have their
-    degrees; it is looked at again when they have. Logarithms of what is not safe are refused, but for those of the
+    degrees; it is looked at again when they have. Logarithms of unsafe values are refused, but for those of the
     exponentials themselves.
     """
     (e,) = total.inputs

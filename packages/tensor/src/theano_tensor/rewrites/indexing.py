@@ -166,9 +166,9 @@ def _is_backwards(item: slice) -> bool:
 
 
 def _backwards(outer: Any) -> Any:
-    """Return what takes the part `outer` of a dimension of any length that has been reversed, or None.
+    """Return the part of a reversed dimension of any length that takes the part `outer` of it, or None.
 
-    What counts from one end counts from the other then: number p is number -1 - p, for all numbers, also those that
+    A number from one end counts from the other then: number p is number -1 - p, for all numbers, also those that
     are known only when the graph runs.
     """
     if not isinstance(outer, slice):
@@ -524,7 +524,7 @@ def sum_of_increments(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> F
 
 
 def _chain(fgraph: FunctionGraph, last: Apply[Any, Tensor]) -> tuple[list[Apply[Any, Tensor]], Tensor]:
-    """Return the increments that follow each other up to `last`, in order, and what the first one increments."""
+    """Return the increments that follow each other up to `last`, in order, and the base of the first one."""
     chain = [last]
     while True:
         base = chain[-1].inputs[0]

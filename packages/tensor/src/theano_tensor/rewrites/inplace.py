@@ -1,6 +1,6 @@
 """Elementwise nodes that overwrite one of their inputs.
 
-The machine lets native loops reuse buffers that nobody needs any more, whatever the graph says. What is left are
+The machine lets native loops reuse dead buffers, for all graphs. The others are
 nodes that run in NumPy: these get in-place forms here.
 """
 

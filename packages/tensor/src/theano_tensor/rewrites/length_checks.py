@@ -1,17 +1,17 @@
-"""Lengths that a program compares are compared, whatever rewriting leaves out.
+"""Lengths that a program compares are compared, though rewriting leaves nodes out.
 
 An elementwise operation, and a product of matrices, compares lengths of its operands: ``(x + y) - y`` is an error for
 tensors x and y of different shapes. Rules about one node need not care: ``x`` replaces it. While a graph is rewritten,
-what leaves it is noted, and what replaces what. At the end, :class:`LengthChecks` asks of each comparison that has left
-the graph whether it follows from those that are there: lengths that are equal are in one set of
+nodes that leave it are noted, with their replacements. At the end, :class:`LengthChecks` asks of each lost comparison
+whether it follows from the present ones: lengths that are equal are in one set of
 :class:`LengthClasses`. Where it does not, an operand is checked (:class:`~theano_tensor.shape.SameLengths`). Gradients
-drop most of what they are made of, and nearly always compute something else that compares the same lengths.
+drop most of their operands, and nearly always compute something else that compares the same lengths.
 
 A check brings back no work. Where a length would take values that the graph does not compute, or that only a branch
-computes, nothing is checked. What was compared inside of a branch is compared in a branch, or nowhere.
+computes, nothing is checked. A comparison inside of a branch is made in a branch, or nowhere.
 
-What replaces a variable has its shape, if all comparisons hold. This defines the lengths of what has gone: each is
-looked up as that of its replacement, or else of the operand that it came from, so that no comparison proves itself.
+A replacement has the shape of its original, if all comparisons hold. This defines the lengths of lost variables: each
+is looked up as that of its replacement, or else of the operand that it came from, so that no comparison proves itself.
 
 Checks stand at operands that no loop makes, so that loops are joined as they would be without them. All steps are
 linear in the size of the graph and the number of replacements.
@@ -70,14 +70,14 @@ _OTHERWISE = CheckAndRaise(ValueError, "Input dimension mis-match: lengths diffe
 
 
 class LengthRecord(Feature):
-    """What left a graph, and what replaced what, since this was attached.
+    """The nodes that left a graph, and the replacements, since this was attached.
 
     Attributes
     ----------
     gone : list of Apply
         The nodes that compare lengths.
     instead : dict
-        Variable -> what replaced it last.
+        Variable -> its last replacement.
     users : dict
         Variable -> a place where it was replaced, if `inside` has nodes: a node, or "output", and a number.
     written : frozenset of Apply
@@ -113,7 +113,7 @@ class LengthRecord(Feature):
                 pending += [v.owner for v in node.inputs]
 
     def on_prune(self, fgraph: FunctionGraph, node: Apply, reason: object) -> None:
-        """Note a node of the program that compares lengths; what rules put in its place may compare more."""
+        """Note a node of the program that compares lengths; a rule's replacement may compare more."""
         if isinstance(node.op, Alloc) and node in self.written:
             self.filled.append(node)
         elif node in self.written and isinstance(node.op, _KEPT) and len(node.inputs) > 1:
@@ -141,7 +141,7 @@ class LengthClasses:
     ----------
     fgraph : FunctionGraph
     instead : dict
-        What replaced variables that have left the graph.
+        The replacements of variables that have left the graph.
     """
 
     def __init__(self, fgraph: FunctionGraph, instead: Mapping[Variable, Variable]) -> None:
@@ -152,7 +152,7 @@ class LengthClasses:
         self._sources: dict[Apply, Any] = {}
 
     def term(self, term: Term) -> Term:
-        """Return a number, or a dimension of a variable of the graph, for a length; what has gone is looked through."""
+        """Return a number, or a dimension of a variable of the graph, for a length; it looks through lost variables."""
         if isinstance(term, int) or (term[1] != VALUE and term[0] in self._there):
             return term
         asked: dict[Term, None] = {term: None}
@@ -167,7 +167,7 @@ class LengthClasses:
                 return found
 
     def _follow(self, term: Term, asked: Container[Term]) -> tuple[Term, Term | None]:
-        """Return what :meth:`term` returns, or a second term that has to be looked up first."""
+        """Return the result of :meth:`term`, or a second term that has to be looked up first."""
         path: list[Dimension] = []
         seen: set[Dimension] = set()
         while not isinstance(term, int) and term not in seen:
@@ -228,7 +228,7 @@ class LengthClasses:
         return variable not in self._there and variable in self._instead
 
     def root(self, term: Term) -> Any:
-        """Return what stands for all lengths that are equal to one."""
+        """Return the representative of all lengths that are equal to one."""
         return self._sets.find(self.term(term))
 
     def join(self, terms: Iterable[Term]) -> None:
@@ -238,7 +238,7 @@ class LengthClasses:
             self._sets.join(first, other)
 
     def learn(self, nodes: Iterable[Apply]) -> None:
-        """Note what follows from nodes that run."""
+        """Note the consequences of nodes that run."""
         for node in nodes:
             if isinstance(node.op, Elemwise):
                 for group in equal_elementwise(node):
@@ -255,7 +255,7 @@ class LengthClasses:
                     source = self._source(output, axis)
                     if source is not None:
                         self.join((term_of(output, axis), source))
-        self._found.clear()  # what is known now may tell where more lengths come from
+        self._found.clear()  # new facts may tell where more lengths come from
 
 
 class _Dimension:
@@ -369,7 +369,7 @@ class _Checks:
         return False
 
     def _compare_in_branch(self, node: Apply, a: Term, b: Term) -> None:
-        """Have two lengths compared in a branch, where what used the result of a node is there."""
+        """Have two lengths compared in a branch, where the users of the node's result are there."""
         result, seen = node.outputs[0], set()
         while result not in seen:
             seen.add(result)
@@ -404,7 +404,7 @@ class _Checks:
             calls, end = self.calls.get(self.fgraph.outputs[i].owner, ALWAYS), len(self.order)
         else:
             own = self.calls.get(user, ALWAYS)
-            # What a choice takes is needed when it is taken.
+            # The operand of a choice is needed when it is taken.
             calls, end = self.calls.get(user.inputs[i].owner, own), self.positions[user.outputs[0]]
         if len(lengths) < 2 or any(n.calls not in (ALWAYS, calls) or n.position >= end for n in lengths):
             return False
@@ -427,13 +427,13 @@ class _Checks:
         return None if known is None else known._replace(variable=length_of(term) if axis != VALUE else known.variable)
 
     def _anew(self, variable: Variable) -> _Known | None:
-        """Return what has left the graph computed of what is there; None where that takes more than lengths."""
+        """Return a lost variable computed from present ones; None where that takes more than lengths."""
         pending, opened = [variable], set()
         while pending:
             v = pending[-1]
             below = self._made_of(v)
             unknown = [x for x in below or () if x not in self.anew]
-            # What is open and has unknown parts is a part of itself.
+            # An open variable with unknown parts is a part of itself.
             if unknown and v not in opened and v not in self.anew:
                 opened.add(v)
                 pending += unknown
@@ -444,7 +444,7 @@ class _Checks:
         return self.anew[variable]
 
     def _made_of(self, v: Variable) -> Sequence[Variable] | None:
-        """Return what a variable is computed of; None where that takes more than lengths."""
+        """Return the inputs of a variable; None where that takes more than lengths."""
         if v in self.fgraph.variables or isinstance(v, Constant):
             return ()
         if v in self.record.instead:
@@ -559,7 +559,7 @@ def _checked(variable: Any, checks: Sequence[tuple[int, Any, Apply]]) -> Any:
 
 
 class RecordLengths(GraphRewriter):
-    """Have what leaves a graph noted, for :class:`LengthChecks`."""
+    """Have nodes that leave a graph noted, for :class:`LengthChecks`."""
 
     def __init__(self) -> None:
         super().__init__("RecordLengths")
@@ -572,7 +572,7 @@ class RecordLengths(GraphRewriter):
 
 
 class LengthChecks(GraphRewriter):
-    """Keep the comparisons of lengths that other rewriters left out, where they do not follow from what is left."""
+    """Keep the comparisons of lengths that other rewriters left out, where they do not follow from the present ones."""
 
     def __init__(self) -> None:
         super().__init__("LengthChecks")

@@ -126,7 +126,7 @@ def log_of_part(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
 
 @stabilizing(scalar.mul, scalar.true_div, scalar.neg, scalar.reciprocal, reach=6, key="local_steep_quotients")
 def steep_factors_cancelled(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
-    """``g / (e / s) * e -> g * s`` for exponentials and what they sum to, also where something else uses ``e / s``."""
+    """``g / (e / s) * e -> g * s`` for exponentials and their sum, also where something else uses ``e / s``."""
     root = node.outputs[0]
     deep = outermost_product(fgraph, node)
     if deep is None:
@@ -148,10 +148,10 @@ def _is_regular(product: Product) -> bool:
 
 
 def exposed(product: Product) -> Product | None:
-    """Return a product that divides outside by what it divides the increments of zeros by, or None if there is none.
+    """Return a product that divides outside by the divisor of the increments of zeros, or None if there is none.
 
     ``inc(zeros, y / p[i], i) -> inc(zeros, y, i) / p`` is right where p is not 0: the gradient of ``log(p[i])`` has
-    that, and what p is made of may cancel outside.
+    that, and factors of p may cancel outside.
     """
     for factor, power in product.factors.items():
         found = _without_divisor(factor) if power == 1 else None
@@ -192,7 +192,7 @@ def _without_divisor(variable: Tensor) -> tuple[Tensor, Product] | None:
 
 
 def _leaves(root: Tensor) -> list[tuple[Tensor, int]]:
-    """Return what a product is made of in the end, with the sign of its power, before anything cancels."""
+    """Return the factors of a product in the end, with the sign of its power, before anything cancels."""
     found: list[tuple[Tensor, int]] = []
     stack = [(root, 1)]
     dtype = stack[0][0].type.dtype
@@ -266,7 +266,7 @@ def _distributed(rest: Product, parts: list[Product], terms: list[tuple[Tensor, 
 
 
 def _may_cancel(divisor: Tensor) -> bool:
-    """Tell whether a divisor may meet what it cancels with outside of a sum."""
+    """Tell whether a divisor may meet its counterpart outside of a sum."""
     return is_positive_and_steep(divisor) or logistic_atom(divisor) is not None
 
 

@@ -18,13 +18,13 @@ from ._registry import rule
 from .allocs import is_filled_with_zeros
 
 Found = list[Variable] | None
-#: Not in FAST_COMPILE: what the other factor is would no longer be looked at.
+#: Not in FAST_COMPILE: the other factor would no longer be looked at.
 ONLY_RUN = ("fast_run",)
 
 
 @rule(Dot, tags=ONLY_RUN, key="local_0_dot_x")
 def product_with_zeros(fgraph: FunctionGraph, node: Apply[Dot, Tensor]) -> Found:
-    """``dot(zeros, x) -> zeros``, whatever x is; lengths that do not fit are still noticed."""
+    """``dot(zeros, x) -> zeros``, for any x; lengths that do not fit are still noticed."""
     if not any(is_filled_with_zeros(v) for v in node.inputs):
         return None
     a, b = node.inputs

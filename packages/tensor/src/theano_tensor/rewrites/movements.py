@@ -1,8 +1,8 @@
 """Views and parts between the halves of a stable form: they move, so that the halves meet.
 
-What only moves elements, ``move(x)``, changes places with elementwise operations. ``log(sigmoid(x).flatten())`` has
-the stable form of ``log(sigmoid(x.flatten()))``, and its gradient, which the user has built before, divides behind the
-opposite movement. All this holds whoever else reads the sigmoid: at worst it is computed once more.
+An op that only moves elements, ``move(x)``, changes places with elementwise operations. ``log(sigmoid(x).flatten())``
+has the stable form of ``log(sigmoid(x.flatten()))``, and its gradient, which the user has built before, divides behind
+the opposite movement. All this holds whoever else reads the sigmoid: at worst it is computed once more.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from .indexing import FULL, index_of, is_zeros, part_of
 from .views import number_of_dimensions
 
 Found = list[Variable] | None
-#: What moves the elements of its first input, and changes none.
+#: Ops that move the elements of their first input, and change none.
 MOVEMENTS = (
     DimShuffle,
     Reshape,
@@ -204,7 +204,7 @@ def meets_factor(fgraph: FunctionGraph, variable: Tensor, of_any_kind: bool = Fa
 
 
 def moved(fgraph: FunctionGraph, node: Apply[Any, Tensor], variable: Tensor) -> Tensor | None:
-    """Return what the movement of a node makes of an operand of what it moves, or None where it cannot tell.
+    """Return the movement of a node applied to an operand of the moved node, or None where it cannot tell.
 
     Where the operand broadcasts, the movement leaves it so.
     """
@@ -262,7 +262,7 @@ def _has_steep_client(fgraph: FunctionGraph, variable: Tensor) -> bool:
 def _without_claims(fgraph: FunctionGraph, variable: Tensor) -> Tensor | None:
     """Return x if a variable is x with a dimension that is said to have length 1, maybe taken out and put back.
 
-    Others read what is said, so that a wrong length is still reported.
+    Others read the declared lengths, so that a wrong length is still reported.
     """
     node = variable.owner
     if node is not None and isinstance(node.op, DimShuffle):
@@ -287,7 +287,7 @@ def movement_before_steep(fgraph: FunctionGraph, node: Apply[Any, Tensor]) -> Fo
     """``move(exp(x)) -> exp(move(x))`` where a logarithm is above, say, whoever else reads ``exp(x)``.
 
     A quotient that a gradient has, ``move(a / exp(x))``, becomes one of two movements, and a choice of zero one by a
-    moved condition, which meets what is not finite there.
+    moved condition, which meets values that are not finite there.
     """
     y = node.inputs[0]
     if isinstance(node.op, Rebroadcast) and _has_steep_client(fgraph, node.outputs[0]):
@@ -307,7 +307,7 @@ def movement_before_steep(fgraph: FunctionGraph, node: Apply[Any, Tensor]) -> Fo
 
 
 def _stays_below(movement: Apply[Any, Tensor], tensors: list[Tensor], is_sum: bool) -> bool:
-    """Tell whether a movement does not go below what it moves, so that the other half has to come."""
+    """Tell whether a movement does not go below its operand, so that the other half has to come."""
     if isinstance(movement.op, Join):
         return any(map(is_steep_below, tensors))
     if isinstance(movement.op, Alloc):
@@ -366,7 +366,7 @@ def placed_part(variable: Tensor) -> Apply[Any, Tensor] | None:
 def product_of_placed_part(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``inc(zeros, y / exp(x[i]), i) * exp(x) -> inc(zeros, y / exp(x[i]) * exp(x[i]), i)``: factors meet in the part.
 
-    Likewise a choice of zero meets what is not finite there.
+    Likewise a choice of zero meets values that are not finite there.
     """
     places = (0,) if scalar_kind(node) is _DIVISION else range(len(node.inputs))
     for place in places:

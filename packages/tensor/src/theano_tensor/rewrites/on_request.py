@@ -1,4 +1,4 @@
-"""What modes do that include it by name: it holds for programs without mistakes, and hides some mistakes of others.
+"""Opt-in rewrites, which modes include by name: right for programs without mistakes, they hide some mistakes of others.
 
 An index that does not fit, rows that are given twice and numbers outside of the domain of a function are not looked at.
 """
@@ -46,7 +46,7 @@ part, written = applied("part", Subtensor), applied("written", IncSubtensor)
     fit=Fit.UNCHECKED,
 )
 def part_as_it_was_written(a: Anything, b: Anything) -> Equations:
-    """A part that has been set is what it was set to, if that has the dimensions of the part; the index may not fit."""
+    """A part that has been set is its new value, if that has the dimensions of the part; the index may not fit."""
     return [(part(written(a, b, ...), ...) >> wide(b)).when(is_part_that_was_set, has_dimensions_of_result)]
 
 

@@ -1,4 +1,4 @@
-"""Reductions of what can be taken out of them."""
+"""Reductions of factors and fills that can be taken out of them."""
 
 from __future__ import annotations
 
@@ -91,14 +91,14 @@ def is_no_zero(c: Tensor) -> bool:
 
 
 def has_dtype_of_argument(node: Apply[Any, Tensor], x: Tensor) -> bool:
-    """The tensor `x` has the dtype of what is reduced."""
+    """The tensor `x` has the dtype of the reduced one."""
     return x.type.dtype == node.inputs[0].type.dtype
 
 
 def is_regular(c: Tensor) -> bool:
     """Tell whether a tensor is no constant that is infinite or no number: the sum of no elements is 0.
 
-    What will be folded to a constant is not regular yet.
+    An expression that will be folded to a constant is not regular yet.
     """
     value = number(c)
     return not _will_be_folded(c) if value is None else bool(np.isfinite(value))
@@ -288,7 +288,7 @@ def has_no_axes(fgraph: FunctionGraph, node: Apply[Any, Tensor]) -> bool:
 
 @equations(Reduce, reach=0, key="local_cut_useless_reduce", names=("local_useless_reduce",), guard=has_no_axes)
 def reduction_over_nothing(a: Anything) -> Equations:
-    """A reduction without axes gives what it is given."""
+    """A reduction without axes returns its operand."""
     return [reduction(a) >> a]
 
 

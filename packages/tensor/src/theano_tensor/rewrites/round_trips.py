@@ -1,4 +1,4 @@
-"""What goes one way and back again, is written where it stands already, or is made and not used."""
+"""Inverse pairs of operations, writes of the present values, and unused results."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def only_element_of_dimension(fgraph: FunctionGraph, node: Apply[Subtensor, Tens
 
 
 def view_of(x: Tensor, order: list[int | str]) -> Tensor:
-    """Return ``dimshuffle(x, order)``, of what x itself is a view of where it is one."""
+    """Return ``dimshuffle(x, order)``, of the base of x where x is a view."""
     inner = x.owner
     if inner is not None and isinstance(inner.op, DimShuffle):
         x, order = inner.inputs[0], [e if isinstance(e, str) else inner.op.order[e] for e in order]
@@ -187,7 +187,7 @@ def reshape_to_known_lengths(fgraph: FunctionGraph, node: Apply[Reshape, Tensor]
 
 
 def _dimensions(x: Tensor) -> tuple[Tensor, list[int | str]]:
-    """Return what x is a view of, and which of its dimensions those of x are."""
+    """Return the base of the view x, and which of its dimensions those of x are."""
     inner = x.owner
     if inner is not None and isinstance(inner.op, DimShuffle):
         return inner.inputs[0], list(inner.op.order)
@@ -219,7 +219,7 @@ def increment_by_zeros(a: Anything, b: Anything) -> Equations:
 
 
 def is_increment(node: Apply[Any, Tensor]) -> bool:
-    """What is written is added."""
+    """The written value is added."""
     return not node.op.set_instead_of_inc
 
 
@@ -241,7 +241,7 @@ def part_set_to_what_it_is(a: Anything, b: Anything) -> Equations:
 
 
 def is_replacement(node: Apply[Any, Tensor]) -> bool:
-    """What is written replaces what stands there."""
+    """The written value replaces the element."""
     return bool(node.op.set_instead_of_inc)
 
 
@@ -279,7 +279,7 @@ def incremented_rows(context: Context, a: Tensor, b: Tensor, rows: Tensor) -> Te
 
 @rule(Elemwise, tags=ONLY_RUN, phases=(Phase.CANONICALIZE,), reach=0, key="local_useless_composite")
 def results_nobody_uses(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
-    """A composite of several results computes those that are used."""
+    """A composite of several results computes the used ones."""
     if len(node.outputs) < 2 or not isinstance(node.op.scalar_op, Composite) or node.op.inplace_pattern:
         return None
     used = [i for i, output in enumerate(node.outputs) if fgraph.clients(output)]

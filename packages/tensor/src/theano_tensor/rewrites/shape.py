@@ -75,7 +75,7 @@ def _tells_lengths(x: Variable) -> bool:
     key="local_track_shape_i",
 )
 def length_from_inputs(fgraph: FunctionGraph, node: Apply[ShapeI]) -> Found:
-    """The length of what is computed, from the lengths of what it is computed from."""
+    """The length of a result, from the lengths of its inputs."""
     if not _tells_lengths(node.inputs[0]):
         return None
     x: Tensor = node.inputs[0]
@@ -94,7 +94,7 @@ def length_from_inputs(fgraph: FunctionGraph, node: Apply[ShapeI]) -> Found:
 
 
 def computed_shape(fgraph: FunctionGraph, table: KnownLengths, x: Variable) -> Any:
-    """Return the lengths of what is computed, from those of what it is computed from; None where they are not known."""
+    """Return the lengths of a result, from those of its inputs; None where they are not known."""
     owner = x.owner
     if owner is None:
         return None
@@ -133,5 +133,5 @@ def _length(value: TensorLike) -> Variable:
 
 @equations(GradientGate, phases=(Phase.CANONICALIZE,), reach=0, fit=Fit.UNCHECKED)
 def gradient_gate_removed(a: Anything) -> Equations:
-    """Ops that only change what is propagated back have done their work when a graph is compiled."""
+    """Ops that only change the propagated cotangent have done their work when a graph is compiled."""
     return [gate(a, ...) >> a]

@@ -30,7 +30,7 @@ Shape = tuple[Any, ...]
 
 
 class ShapeTable(dict[Variable, Any]):
-    """Variables and their shapes, each worked out when it is first asked for; None for what has no shape."""
+    """Variables and their shapes, each worked out when it is first asked for; None for a value without shape."""
 
     def __init__(self, feature: ShapeFeature) -> None:
         super().__init__()
@@ -53,7 +53,7 @@ class ShapeFeature(Feature):
     Attributes
     ----------
     shape_of : dict
-        Variable -> tuple with one scalar variable of dtype int64 for each dimension; None for what has no shape.
+        Variable -> tuple with one scalar variable of dtype int64 for each dimension; None for a value without shape.
         Entries are made when they are asked for.
 
     Examples
@@ -87,7 +87,7 @@ class ShapeFeature(Feature):
     def on_change_input(
         self, fgraph: FunctionGraph, node: Any, i: int, old: Variable, new: Variable, reason: object = None
     ) -> None:
-        """Let a replacement have the shape of what it replaces, where its own is not known."""
+        """Let a replacement have the shape of its original, where its own is not known."""
         if self._knows(old) and not self._knows(new):
             known = self.shape_of[old]
             if known is None or len(known) == getattr(new.type, "ndim", -1):
@@ -125,7 +125,7 @@ class ShapeFeature(Feature):
     # ---- changing
 
     def init_r(self, r: Variable) -> None:
-        """Put the shape of `r`, and of what it is made of, in the table."""
+        """Put the shape of `r`, and of its ancestors, in the table."""
         pending = [r]
         while pending:
             variable = pending[-1]

@@ -29,7 +29,7 @@ def _bounds(part: slice, length: Any) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def merge_two_slices(slice1: slice, len1: Any, slice2: Any, len2: Any) -> Any:
-    """Return one slice, or index, that takes what two take one after the other.
+    """Return one slice, or index, that selects the same as two, one after the other.
 
     Parameters
     ----------

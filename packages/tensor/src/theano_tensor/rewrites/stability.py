@@ -86,7 +86,7 @@ def is_not_logistic(node: Apply[Any, Tensor]) -> bool:
 
 @built("in_dtype_of_argument")
 def in_dtype_of_argument(context: Context, x: Tensor) -> Tensor:
-    """Return a tensor in the dtype of what the logarithm is taken of."""
+    """Return a tensor in the dtype of the logarithm's operand."""
     return cast_to(x, context.node.inputs[0].type.dtype)
 
 

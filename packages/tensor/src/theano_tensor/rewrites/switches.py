@@ -1,4 +1,4 @@
-"""Choices moved outwards, so that what is not chosen cannot spoil what is: ``0 * inf`` is no number."""
+"""Choices moved outwards, so that unchosen values cannot spoil chosen ones: ``0 * inf`` is no number."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def is_not_zero(a: Tensor) -> bool:
 
 
 def meets_pole(a: Tensor, node: Apply[Any, Tensor]) -> bool:
-    """Another factor may be infinite or no number, and `a` is no choice of zero: what others read does not pile up."""
+    """Another factor may be infinite or no number, and `a` is no choice of zero: other readers do not pile up."""
     choice = operands(a, scalar.switch)
     if not is_not_zero(a) or (choice is not None and not all(map(is_not_zero, choice[1:]))):
         return False

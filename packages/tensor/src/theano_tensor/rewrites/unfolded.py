@@ -55,7 +55,7 @@ for _table in (pullback, pushforward):
     _table.declare_absent(Unfolded, "it is made when functions are compiled, after gradients have been taken")
 
 unfolded = Unfolded()
-#: What is half of a stable form as it is, if only a constant is below.
+#: The op is half of a stable form as it is, if only a constant is below.
 _WHOLE = (Softmax, Prod)
 
 
@@ -89,7 +89,7 @@ def constants_unfolded(fgraph: FunctionGraph, node: Apply[Any, Tensor]) -> Found
 
 @node_rewriter([Unfolded])
 def constants_folded(fgraph: FunctionGraph, node: Apply[Unfolded, Tensor]) -> Found:
-    """Constants are what they are."""
+    """Constants keep their values."""
     return [node.inputs[0]]
 
 

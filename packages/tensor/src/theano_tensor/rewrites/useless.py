@@ -51,7 +51,7 @@ Found = list[Variable] | None
 
 
 class Length(Unknown):
-    """Fits what is known to be a length, or several of them in a vector or a sum."""
+    """Fits a known length, or several of them in a vector or a sum."""
 
     __slots__ = ()
 
@@ -86,7 +86,7 @@ def sum_of_one_term(a: Anything) -> Equations:
     names=("local_useless_elemwise",),
 )
 def comparison_with_itself(n: Whole, x: Real) -> Equations:
-    """What everything, or nothing, is to itself; what NaN would answer otherwise is left alone."""
+    """Comparisons with oneself; operands with NaN are left alone."""
     return [
         eq(n, n) >> True,
         le(n, n) >> True,
@@ -123,7 +123,7 @@ def comparison_of_length(n: Length, k: Number) -> Equations:
     scalar.maximum, scalar.minimum, reach=1, key="local_useless_extremum", names=("local_useless_elemwise_comparison",)
 )
 def extremum_known(a: Anything, b: Anything, n: Length, k: Number) -> Equations:
-    """What has been compared already is not compared again; lengths are not less than 0."""
+    """Comparisons are not compared again; lengths are not less than 0."""
     largest, smallest = maximum(a, b), minimum(a, b)
     return [
         maximum(a, a) >> a,
@@ -137,7 +137,7 @@ def extremum_known(a: Anything, b: Anything, n: Length, k: Number) -> Equations:
 
 @equations(scalar.and_, scalar.or_, scalar.xor, reach=0, key="local_useless_logic", names=("local_useless_elemwise",))
 def logic_known(a: Anything, k: Number) -> Equations:
-    """Logic with itself, with no bits, and of truth values with what is true."""
+    """Logic with itself, with no bits, and of truth values with true."""
     return [
         and_(a, a) >> a,
         or_(a, a) >> a,
@@ -150,7 +150,7 @@ def logic_known(a: Anything, k: Number) -> Equations:
     ]
 
 
-#: Operations that convert what they take to the dtype of the result.
+#: Operations that convert their operands to the dtype of the result.
 _CONVERTING = (scalar.add, scalar.sub, scalar.mul, scalar.true_div, scalar.maximum, scalar.minimum, scalar.second)
 
 

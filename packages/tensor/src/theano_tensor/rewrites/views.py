@@ -161,7 +161,7 @@ def _through(node: Apply[Any, Tensor], inner: Apply[Any, Tensor]) -> Found:
 
 
 def rebroadcast_simplified(variable: Variable) -> Variable:
-    """Return `variable` without rebroadcasts that change nothing, and with others moved to what it is made of.
+    """Return `variable` without rebroadcasts that change nothing, and with others moved to its inputs.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What is known of the elements of a vector of lengths while the expression is built.
+"""Known elements of a vector of lengths while the expression is built.
 
 Each op says it of its own results, as far as it can: a layer above registers the ops that it defines.
 """
@@ -21,12 +21,12 @@ Integers: TypeAlias = list[int | None]
 
 @singledispatch
 def known_integers(op: Op, node: Apply, depth: int) -> Integers | None:
-    """Return what is known of the elements of the vector or scalar of integers that a node computes.
+    """Return the known elements of the vector or scalar of integers that a node computes.
 
     Parameters
     ----------
     op : Op
-        Of the node, on whose class it depends what is known.
+        Of the node, whose class decides.
     node : Apply
     depth : int
         How many further nodes may be looked at in a row.
@@ -40,7 +40,7 @@ def known_integers(op: Op, node: Apply, depth: int) -> Integers | None:
 
 
 def integers_in(variable: Variable, depth: int = 16) -> Integers | None:
-    """Return what is known of the elements of a vector or scalar of integers.
+    """Return the known elements of a vector or scalar of integers.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Lengths as symbolic integers, and what is known about them while the expression is built."""
+"""Lengths as symbolic integers, and facts about them while the expression is built."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from ._shape import lengths_of
 
 
 class Roll(TensorOp):
-    """The elements moved along an axis; what is moved out at one end comes in at the other.
+    """The elements moved along an axis; elements moved out at one end come in at the other.
 
     Inputs are the tensor, the number of places and the axis.
     """
@@ -87,7 +87,7 @@ def _shape_roll(node: Apply[Roll, Tensor], input_shapes: list[Any]) -> list[Any]
 
 @operation("roll")
 def roll(x: TensorLike, shift: TensorLike, axis: AxisLike = None) -> Tensor:
-    """Move the elements along an axis; what is moved out at one end comes in at the other.
+    """Move the elements along an axis; elements moved out at one end come in at the other.
 
     Parameters
     ----------

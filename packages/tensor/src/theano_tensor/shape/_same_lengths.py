@@ -1,4 +1,4 @@
-"""What an operation on tensors says about their lengths, kept where rewriting leaves the operation out."""
+"""An operation's demands on lengths of tensors, kept where rewriting leaves the operation out."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from ._shape import SpecifyShape
 class SameLengths(SpecifyShape):
     """The input itself, as long as some of its dimensions have the lengths that further inputs say; else a ValueError.
 
-    Unlike after a :class:`SpecifyShape` nothing new is known of the type, and gradients do not see it: what is checked
-    are lengths that an operation of the program, which is left out, would have compared.
+    Unlike after a :class:`SpecifyShape` nothing new is known of the type, and gradients do not see it: the checked
+    lengths are lengths that an operation of the program, which is left out, would have compared.
 
     Parameters
     ----------

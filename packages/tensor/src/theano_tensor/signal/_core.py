@@ -68,7 +68,7 @@ def count_of(
 def axes_of(
     lengths: Sequence[int], windows: Sequence[int], steps: Sequence[int], pads: Sequence[int], ignore_border: bool
 ) -> list[Axis]:
-    """Return how windows lie along each axis; what they have behind the padding is nothing, and not walked through."""
+    """Return how windows lie along each axis; their part behind the padding is nothing, and not walked through."""
     return [
         Axis(n, max(min(w, n + 2 * p), 1), s, p, count_of(n, w, s, p, ignore_border))
         for n, w, s, p in zip(lengths, windows, steps, pads, strict=True)
@@ -109,7 +109,7 @@ def _reduce_windows(x: Array, axes: Sequence[Axis], fill: object, combine: Calla
 
 
 def lowest(dtype: np.dtype[Any]) -> Any:
-    """Return what is not larger than any number of a dtype."""
+    """Return a value that is not larger than any number of a dtype."""
     if dtype.kind == "b":
         return False
     return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
@@ -152,7 +152,7 @@ def first_hits(x: Array, y: Array, axes: Sequence[Axis]) -> Iterator[tuple[tuple
     """
     first = x.ndim - len(axes)
     seen = surrounded(x, axes, lowest(x.dtype))
-    # Elements may be as low as what stands for the padding, which gets nothing.
+    # Elements may be as low as the value of the padding, which gets nothing.
     inside = surrounded(np.ones(x.shape[first:], bool), axes, False)
     left = np.ones(y.shape, bool)
     for offsets in np.ndindex(*(axis.window for axis in axes)):

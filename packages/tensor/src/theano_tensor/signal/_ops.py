@@ -1,4 +1,4 @@
-"""Pooling and what its derivatives are made of, as ops. All but the choice of the largest element are linear."""
+"""Pooling and the parts of its derivatives, as ops. All but the choice of the largest element are linear."""
 
 from __future__ import annotations
 
@@ -258,7 +258,7 @@ class Pool(PoolingOp):
 
 
 class AveragePoolGrad(PoolingOp):
-    """What the numbers of windows give to the elements, for sums and means.
+    """The gradients of elements from the numbers of windows, for sums and means.
 
     Inputs are the numbers, a vector with the lengths of the axes, and ws, stride and pad.
     """
@@ -347,7 +347,7 @@ class _OfLargest(PoolingOp):
 
 
 class MaxPoolGrad(_OfLargest):
-    """What the numbers of windows give to their first largest elements."""
+    """The gradients of windows' first largest elements from the numbers of windows."""
 
     def make_node(
         self,

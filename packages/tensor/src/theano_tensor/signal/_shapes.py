@@ -1,4 +1,4 @@
-"""Shapes of what pooling gives, and arguments by their former names."""
+"""Shapes of the results of pooling, and arguments by their former names."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def shape_of_pooled(
     ndim: int,
     former: tuple[Any, Any, Any],
 ) -> list[Any]:
-    """Return the shape of what pooling over the last axes gives, for numbers and for scalars; see `Pool.out_shape`."""
+    """Return the shape of a pooling result over the last axes, for numbers and scalars; see `Pool.out_shape`."""
     ds, st, padding = former
     ws, stride = renamed("ds", "ws", ws, ds), renamed("st", "stride", stride, st)
     pad = renamed("padding", "pad", None if pad == (0,) * ndim else pad, padding)

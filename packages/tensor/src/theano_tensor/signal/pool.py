@@ -78,7 +78,7 @@ def pool_2d(
         Widths of borders of zeros above and below, and to the left and right. Needs `ignore_border`; smaller than the
         windows.
     mode : {'max', 'sum', 'average_inc_pad', 'average_exc_pad'}
-        What is taken of each window: the largest element, or the sum, without the padding; or the mean, with or
+        The result for each window: the largest element, or the sum, without the padding; or the mean, with or
         without it.
     ds, st, padding : optional
         Former names of `ws`, `stride` and `pad`.
@@ -135,7 +135,7 @@ def max_pool_2d_same_size(input: TensorLike, patch_size: TensorLike) -> Tensor:
     Parameters
     ----------
     input : tensor_like
-        With at least two dimensions; windows do not overlap, and those that reach over the border are zero.
+        With at least two dimensions; windows do not overlap, and elements of windows over the border are zero.
     patch_size : pair of int, or vector of integers
         Height and width of the windows.
 

@@ -15,6 +15,6 @@ def _forms(node: Apply) -> Sequence[Op]:
     return [] if node.op.inplace else [type(node.op)(inplace=True)]
 
 
-#: Changes of lists that are put in the place of those that copy.
+#: In-place changes of lists, by the ops that copy.
 typed_list_inplace = InplaceRewriter(_forms, [ListChange], "typed_list_inplace_opt")
 optdb.register("typed_list_inplace_opt", typed_list_inplace, "fast_run", "inplace", position=Phase.INPLACE)

@@ -1,4 +1,4 @@
-"""What can be done with lists."""
+"""Operations on lists."""
 
 from __future__ import annotations
 
@@ -309,7 +309,7 @@ class MakeList(ListOp):
                 )
             )
         kind = elements[0].type
-        # What is known of the lengths of these elements need not hold for those that the list gets later.
+        # Known lengths of these elements need not hold for later elements of the list.
         kind = kind.pattern_type() if isinstance(kind, TensorType) and kind.found else kind
         return Apply(self, list(elements), [TypedListType(kind).make_variable()])
 

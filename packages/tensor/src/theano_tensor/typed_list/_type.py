@@ -90,7 +90,7 @@ class TypedListType(Type):
 
     @property
     def exact(self) -> Hashable:
-        """What is exact about the type of the elements."""
+        """The exact part of the type of the elements."""
         return TypedListType, self.ttype.exact
 
     def get_depth(self) -> int:

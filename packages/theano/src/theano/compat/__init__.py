@@ -1,4 +1,4 @@
-"""Names by which programs for Python 2 and 3 alike found what is built in now."""
+"""Names for programs that run on Python 2 and 3; today they are built in."""
 
 import operator
 import os
@@ -29,7 +29,7 @@ DefaultOrderedDict = defaultdict
 
 
 def exc_message(e: BaseException) -> object:
-    """Return what an exception was raised with: its only argument, or all of them."""
+    """Return the argument of an exception: the only one, or all."""
     return e.args[0] if len(e.args) == 1 else e.args
 
 

@@ -38,7 +38,7 @@ __all__ = [
     "std_fgraph",
 ]
 
-#: What stood for a name that two inputs have.
+#: Marks a name that two inputs have.
 DUPLICATE = ["DUPLICATE"]
 #: Class of ops -> the name of their attribute with the function inside; the classes fill it in.
 ops_with_inner_function: MutableMapping[type, str] = {}
@@ -64,7 +64,7 @@ class NoDuplicateOptWarningFilter(logging.Filter):
     Attributes
     ----------
     prev_msgs : set of str
-        What has been let through.
+        Messages that have passed.
     """
 
     def __init__(self, name: str = "") -> None:
@@ -159,7 +159,7 @@ def std_fgraph(
 
 
 def convert_function_input(input: Any) -> In:
-    """Return what `function` takes as an input, a variable, In, or a tuple of these and values, as an In.
+    """Return an input of `function`, a variable, In, or a tuple of these and values, as an In.
 
     Raises
     ------
@@ -172,8 +172,8 @@ def convert_function_input(input: Any) -> In:
         return In(input)
     if not isinstance(input, (list, tuple)) or not input:
         raise TypeError(f"{input!r} is no input of a function: pass a variable, an In or a tuple")
-    name, rest = (input[0], list(input[1:])) if isinstance(input[0], str) else (None, list(input))
-    variable, value = rest[0], rest[1] if len(rest) > 1 else None
+    name, details = (input[0], list(input[1:])) if isinstance(input[0], str) else (None, list(input))
+    variable, value = details[0], details[1] if len(details) > 1 else None
     if isinstance(variable, (list, tuple)):
         return In(variable[0], name=name, value=value, update=variable[1])
     return In(variable, name=name, value=value)
@@ -194,24 +194,24 @@ def check_equal(x: Any, y: Any) -> bool:
 
 def check_eq(var: Variable, val1: Any, val2: Any) -> bool:
     """Tell whether two values of a variable are equal up to rounding."""
-    own = getattr(var.tag, "values_eq_approx", None)
-    return bool(var.type.values_eq_approx(val1, val2) if own is None else own(val1, val2))
+    comparison = getattr(var.tag, "values_eq_approx", None)
+    return bool(var.type.values_eq_approx(val1, val2) if comparison is None else comparison(val1, val2))
 
 
 def flatten(l: Any) -> list[Any]:  # noqa: E741  (the historical name)
-    """Return what lists, tuples and sets hold, and what these hold, in one list."""
+    """Return the members of lists, tuples and sets, at all depths, in one list."""
     if isinstance(l, (list, tuple, set, frozenset)):
         return [item for part in l for item in flatten(part)]
     return [l]
 
 
 def contains_nan(arr: Any, node: Apply | None = None, var: Variable | None = None) -> bool:
-    """Tell whether there is a NaN in an array; what has no floating-point numbers has none."""
+    """Tell whether there is a NaN in an array; an array without floating-point numbers has none."""
     return _any_number(arr, var, np.isnan)
 
 
 def contains_inf(arr: Any, node: Apply | None = None, var: Variable | None = None) -> bool:
-    """Tell whether there is an infinity in an array; what has no floating-point numbers has none."""
+    """Tell whether there is an infinity in an array; an array without floating-point numbers has none."""
     return _any_number(arr, var, np.isinf)
 
 
@@ -280,10 +280,10 @@ class ScanProfileStats(ProfileStats):
 
 
 def _pickle_Function(f: Function | None = None) -> Any:
-    """Return what `pickle` saves of a function."""
+    """Reduce a function for `pickle`."""
     return None if f is None else f.__reduce__()
 
 
 def _pickle_FunctionMaker(maker: FunctionMaker | None = None) -> Any:
-    """Return what `pickle` saves of the maker of a function."""
+    """Reduce the maker of a function for `pickle`."""
     return None if maker is None else maker.__reduce_ex__(2)

@@ -1,4 +1,4 @@
-"""What `theano.compile.pfunc` has besides names of other layers."""
+"""Names of `theano.compile.pfunc` besides those of other layers."""
 
 from __future__ import annotations
 
@@ -94,8 +94,8 @@ def iter_over_pairs(pairs: Any) -> Iterable[tuple[Any, Any]]:
     ----------
     pairs : mapping or iterable of pairs
     """
-    found: Iterable[tuple[Any, Any]] = pairs.items() if isinstance(pairs, Mapping) else pairs
-    return found
+    pairs_iterable: Iterable[tuple[Any, Any]] = pairs.items() if isinstance(pairs, Mapping) else pairs
+    return pairs_iterable
 
 
 def rebuild_collect_shared(
@@ -114,7 +114,7 @@ def rebuild_collect_shared(
     outputs : Variable, Out, or list of them, or None
     inputs : list of Variable, optional
     replace : mapping or iterable of pairs, optional
-        Variable -> what stands in its place.
+        Variable -> its replacement.
     updates : mapping or iterable of pairs, optional
         Shared variable -> its new value.
     rebuild_strict : bool
@@ -133,7 +133,7 @@ def rebuild_collect_shared(
     Raises
     ------
     TypeError
-        For what is no variable, shared variables among the inputs, and updates of another type.
+        If an input is no variable, or is a shared variable, or an update has another type.
     ValueError
         If a variable has two updates.
 
@@ -173,7 +173,7 @@ def rebuild_collect_shared(
 
 
 class _Collector:
-    """Copies and what was met on the way; see :func:`rebuild_collect_shared`."""
+    """The copies, with the shared variables and updates on the way; see :func:`rebuild_collect_shared`."""
 
     def __init__(self, strict: bool, keep_inputs: bool, no_default_updates: Any) -> None:
         self._strict = strict
@@ -258,8 +258,8 @@ class _Collector:
     def _leaf(self, variable: Variable) -> None:
         if isinstance(variable, SharedVariable):
             self.find(variable)
-            wanted = self._without is False or (isinstance(self._without, list) and variable not in self._without)
-            if wanted and variable.default_update is not None and variable not in self.new_values:
+            replaceable = self._without is False or (isinstance(self._without, list) and variable not in self._without)
+            if replaceable and variable.default_update is not None and variable not in self.new_values:
                 self.update(variable, variable.default_update)
-        kept = self._keep_inputs or isinstance(variable, Constant)
-        self.copies[variable] = variable if kept else variable.clone()
+        keeps = self._keep_inputs or isinstance(variable, Constant)
+        self.copies[variable] = variable if keeps else variable.clone()

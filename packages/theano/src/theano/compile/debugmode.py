@@ -29,7 +29,7 @@ from ._historical import (
 from .._lazy import lazy_names
 from ..gof.op import Op as _Op, OpenMPOp as _OpenMPOp
 
-#: What ops have as `make_thunk` where they do not say it themselves.
+#: The `make_thunk` of ops that define none.
 default_make_thunk = [_Op.make_thunk, _OpenMPOp.make_thunk]
 
 __getattr__, __dir__ = lazy_names(__name__, __package__, {})

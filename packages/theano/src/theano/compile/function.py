@@ -1,4 +1,4 @@
-"""`function` and what its inputs and outputs may say."""
+"""`function`, with the classes for its inputs and outputs."""
 
 from theano_linker_c import (
     In as In,

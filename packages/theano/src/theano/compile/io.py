@@ -1,4 +1,4 @@
-"""What the inputs and outputs of a function may say."""
+"""Classes for the inputs and outputs of a function."""
 
 from theano_linker_c import (
     In as In,

@@ -40,7 +40,7 @@ exclude = ["inplace"]
 #: Kept for programs that set it: modes are looked up by the flags each time.
 instantiated_default_mode = None
 
-#: Local optimizers of programs that drop what is useless: those of the library are in `optdb["canonicalize"]`.
+#: Local optimizers of programs that drop useless nodes: those of the library are in `optdb["canonicalize"]`.
 local_useless = LocalGroupDB(apply_all_opts=True, profile=True, name="useless")
 optdb.register("useless", TopoDB(local_useless), "fast_run", "fast_compile", position=0.6)
 optdb.register("specialize_device", EquilibriumDB(name="specialize_device"), "fast_run", "fast_compile", position=48.6)

@@ -1,4 +1,4 @@
-"""What the page knows of a graph."""
+"""The data of a graph's page."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _GROUP_FILL = "#8899aa"
 
 
 def page_data(fct: Any, formatter: PyDotFormatter) -> dict[str, Any]:
-    """Return what the page shows, in terms of JSON.
+    """Return the content of the page, in terms of JSON.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def page_data(fct: Any, formatter: PyDotFormatter) -> dict[str, Any]:
     -------
     dict
         ``graphs``: the graph, then each graph inside an op once. ``longest``: the longest time of a node in seconds,
-        None without a profile. ``legend``: what the colours stand for.
+        None without a profile. ``legend``: the meaning of the colours.
     """
     whole = printable_graph(fct)
     times = whole.times
@@ -75,7 +75,7 @@ def page_data(fct: Any, formatter: PyDotFormatter) -> dict[str, Any]:
     return {"graphs": graphs, "longest": max(times.values()) if times else None, "legend": legend}
 
 
-#: Kind of a shape -> what the legend says.
+#: Kind of a shape -> its entry in the legend.
 _KINDS = {
     "input": "input",
     "shared": "shared variable",
@@ -212,7 +212,7 @@ def _group(group: ShapeGroup, formatter: PyDotFormatter, profile: _Profile) -> d
 
 
 def _about(thing: Variable | Apply, kind: str, time: float | None, total: float) -> list[list[str]]:
-    """Return what is told of a shape under the pointer, as pairs of texts."""
+    """Return the description of the shape under the pointer, as pairs of texts."""
     if isinstance(thing, Variable):
         lines = [["Variable", str(thing)], ["Kind", kind], ["Type", repr(thing.type)]]
     else:

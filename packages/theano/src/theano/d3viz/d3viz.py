@@ -43,11 +43,11 @@ def d3viz(fct: Any, outfile: str | Path | None = None, copy_deps: bool = True, *
     by a double click, and what repeats is shown once with its number. The button "All nodes" shows each node by
     itself, "Times" colours the nodes of a profiled function, "SVG" and "PNG" save the picture.
 
-    The graph and each node can be dragged, the wheel zooms, the map in the corner shows where one is. What is under the
+    The graph and each node can be dragged, the wheel zooms, the map in the corner shows the view. The shape under the
     pointer is described (type, the line of the program that made it, and its time if the function was profiled), and
     its neighbours stand out; they stay so after a click, which offers to edit the label. A double click, or one on the
     sign ⊞, opens and closes the graph inside an op that has one (`Scan`, `OpFromGraph`). The search field finds labels,
-    types and ops. Edges go around nodes; in large graphs, what is far away is named by a small dashed shape, a click on
+    types and ops. Edges go around nodes; in large graphs, distant nodes appear as small dashed boxes; a click on one
     which leads there.
 
     Parameters
@@ -111,13 +111,13 @@ def d3write(fct: Any, path: str | Path, *args: Any, **kwargs: Any) -> None:
 
 
 def replace_patterns(x: str, replace: Mapping[str, str]) -> str:
-    """Return a text in which what regular expressions match is replaced.
+    """Return a text with the matches of regular expressions replaced.
 
     Parameters
     ----------
     x : str
     replace : mapping
-        Regular expression -> text in place of what it matches, taken as it is. They are applied in order.
+        Regular expression -> replacement, taken as it is. They are applied in order.
 
     Examples
     --------

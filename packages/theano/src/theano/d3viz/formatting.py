@@ -135,7 +135,7 @@ class PyDotFormatter:
         """Return a graph in the language of Graphviz; needs no library."""
         drawn = self.diagram(fct)
         nodes = (f"  {shape.key} [{_listed(self._shape_attributes(shape))}];" for shape in drawn.shapes)
-        edges = (f"  {source} -> {target} [{_listed(wanted)}];" for source, target, wanted in self._edges(drawn))
+        edges = (f"  {source} -> {target} [{_listed(style)}];" for source, target, style in self._edges(drawn))
         return "\n".join(["digraph {", *nodes, *edges, "}", ""])
 
     def _shape_attributes(self, shape: DiagramShape) -> dict[str, str]:
@@ -155,7 +155,7 @@ class PyDotFormatter:
 
 
 def __getattr__(name: str) -> object:
-    """Tell whether the library pydot is there, and what is missing if not."""
+    """Tell whether the library pydot is there, and the missing part if not."""
     if name in ("pydot_imported", "pydot_imported_msg"):
         return getattr(printing, name)
     return borrowed(__name__, name)

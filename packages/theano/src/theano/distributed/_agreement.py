@@ -13,17 +13,17 @@ from theano_linker_c import Container
 
 from ._gradients import Step
 
-#: After so many steps all values are looked at, so that what was written into an array is noticed, too.
+#: After so many steps all values are compared, so that a write into an array shows, too.
 EVERY = 100
 #: So many numbers of a row are looked at.
 WIDTH = 64
 
 
 class Watched:
-    """The values that all processes are to have in common: parameters, and what the rule uses.
+    """The values that all processes have in common: parameters, and the rule's variables.
 
     A value that was set is another array than the last update left, which is seen without a look at its content. A
-    checksum of what was set goes into :attr:`mark`, which is therefore the same where the same was set.
+    checksum of each set value goes into :attr:`mark`, which is therefore the same where the same was set.
 
     Parameters
     ----------
@@ -74,26 +74,26 @@ class Watched:
 
 def number_of_batch(batch: Sequence[Any], split: Sequence[bool]) -> int:
     """Return a number that tells batches apart by some numbers of their first, middle and last rows."""
-    found = 0
-    for given, rows in zip(batch, split, strict=True):
-        array = np.asarray(given)
+    size = 0
+    for part, rows in zip(batch, split, strict=True):
+        array = np.asarray(part)
         if array.dtype.hasobject or not array.size:
             continue
         middle = len(array) // 2 if rows else 0
         some = [array[i:][:1].reshape(-1)[:WIDTH] for i in (0, middle, -1)] if rows else [array]
         for piece in some:
-            found = zlib.crc32(piece.tobytes(), found)
-    return found
+            size = zlib.crc32(piece.tobytes(), size)
+    return size
 
 
 def spread(number: int) -> list[float]:
-    """Return what is summed over processes, so that :func:`agree` can tell whether all have the same number."""
+    """Return the numbers to sum over processes, so that :func:`agree` can tell whether all have the same number."""
     halves = number & 0xFFFF, number >> 16
     return [float(value) for half in halves for value in (half, half**2)]
 
 
 def agree(sums: Sequence[float], size: int) -> bool:
-    """Tell from sums of what :func:`spread` gave whether `size` processes have the same number.
+    """Tell from the sums of :func:`spread` whether `size` processes have the same number.
 
     Examples
     --------

@@ -2,7 +2,7 @@
 
 The caller has the true parameters. A step puts them into the memory of a worker under a new number. Workers hand them
 on to each other, compute gradients of their parts, and average them in a tree; the caller gets one mean, and updates.
-So no worker has what could be lost: when one dies, Dask computes its tasks again elsewhere; when what was put there is
+So no worker has the only copy of anything: when one dies, Dask computes its tasks again elsewhere; when its data went
 gone with it, the step is computed again from the parameters, which no one has changed.
 """
 
@@ -33,7 +33,7 @@ REFRESH = 50
 
 
 class Computing:
-    """What a worker has of a step: the function, and the number of the values that its shared variables have."""
+    """A worker's part of a step: the function, and the number of the values that its shared variables have."""
 
     def __init__(self, compute: Function, split: list[bool]) -> None:
         self.compute = compute
@@ -80,7 +80,7 @@ def _same(packed: Packed) -> Packed:
 
 
 def _is_loss(error: BaseException) -> bool:
-    """Tell whether an error is about workers or connections, not about what they computed."""
+    """Tell whether an error is about workers or connections, not about their computation."""
     if isinstance(error, (OSError, TimeoutError, concurrent.futures.CancelledError)):
         return True
     names = {kind.__name__ for kind in type(error).__mro__ if kind.__module__.partition(".")[0] == "distributed"}
@@ -109,11 +109,11 @@ class DaskDataParallel(DataParallel):
         self._sent: TaskFuture | None = None
 
     def _find_workers(self) -> list[str]:
-        found = sorted(self._client.nthreads())
-        if not found:
+        workers = sorted(self._client.nthreads())
+        if not workers:
             self._client.wait_for_workers(1, timeout=PATIENCE)
-            found = sorted(self._client.nthreads())
-        return found
+            workers = sorted(self._client.nthreads())
+        return workers
 
     def _mean_of_batch(self, batch: Sequence[Any]) -> Mean:
         rows = rows_of(batch, self._step.split)
@@ -128,7 +128,7 @@ class DaskDataParallel(DataParallel):
             self._workers = self._find_workers()
         for left in reversed(range(TRIES)):
             try:
-                found = self._tried(parts)
+                parts_result = self._tried(parts)
             except Exception as error:
                 if not left or not _is_loss(error):
                     error.add_note(f"No results came for step {self.steps}; the parameters are those before it.")
@@ -136,9 +136,9 @@ class DaskDataParallel(DataParallel):
                 self._sent = None
                 self._workers = self._find_workers()
                 continue
-            if isinstance(found, Failure):
-                found.reraise("The parameters are those before the step.")
-            return found
+            if isinstance(parts_result, Failure):
+                parts_result.reraise("The parameters are those before the step.")
+            return parts_result
         raise AssertionError("unreachable")
 
     def _tried(self, parts: Sequence[Any]) -> Mean | Failure:
@@ -149,21 +149,21 @@ class DaskDataParallel(DataParallel):
         futures = []
         for i, part in enumerate(parts):
             # Where a part goes is said here: Dask would put short tasks where the parameters are, all on one worker.
-            place = (
+            options = (
                 {} if hasattr(part, "key") else {"workers": [workers[i % len(workers)]], "allow_other_workers": True}
             )
             arguments = (self._sent, version, part, self._seed, (self.steps, i))
-            futures.append(client.submit(_compute, *arguments, pure=False, **place))
+            futures.append(client.submit(_compute, *arguments, pure=False, **options))
         while True:
             futures = [
                 client.submit(_combine, futures[i : i + FAN_IN], pure=False) for i in range(0, len(futures), FAN_IN)
             ]
             if len(futures) == 1:
-                found: Mean | Failure = futures[0].result()
-                return found
+                outcome: Mean | Failure = futures[0].result()
+                return outcome
 
     def _version(self) -> Version:
-        # What was sent once is sent always: workers do not keep what they unpickled. And what failed before its update
+        # A function sent once is sent always: workers keep no unpickled copies. A step that failed before its update
         # is tried again under the same number of steps, perhaps with other values: steps are no versions.
         self._changing |= {i for i, box in self._boxes.items() if box.value is not self._packed_values[i]}
         values = {i: self._boxes[i].value for i in self._changing}

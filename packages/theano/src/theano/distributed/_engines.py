@@ -1,4 +1,4 @@
-"""Which engine an argument stands for, and what is said where there is none."""
+"""The engine that an argument stands for, and the error where there is none."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from theano_graph import format_error
 
 from ._protocols import Communicator, DaskClient, JoblibParallel, Submitting
 
-#: Name of an engine -> (module, the extra that installs it, what else it needs)
+#: Name of an engine -> (module, the extra that installs it, its further requirements)
 NAMED = {
     "dask": ("distributed", "dask", ""),
     "mpi": ("mpi4py.MPI", "mpi", ", and MPICH or Open MPI from the system or by pip install mpich"),
@@ -87,7 +87,7 @@ def find_engine(given: object, function: str, *, others: bool) -> Any:
     Parameters
     ----------
     given : object
-        What the user gave.
+        The user's argument.
     function : str
         Who is asked, for messages.
     others : bool

@@ -14,7 +14,7 @@ from theano_tensor.gradient import grad
 
 from ._states import States
 
-#: From gradients and parameters to updates: what Lasagne's optimizers are, for example.
+#: From gradients and parameters to updates: Lasagne's optimizers, for example.
 Rule = Callable[[list[Any], list[Any]], Mapping[Any, Any] | Iterable[tuple[Any, Any]]]
 
 
@@ -34,10 +34,10 @@ class Step(NamedTuple):
     compute : Function
         From inputs to the cost and its gradients.
     update : Function
-        From gradients to new values of the parameters, and of what the rule keeps.
+        From gradients to new values of the parameters, and of the rule's variables.
     params : list of SharedVariable
     kept : list of SharedVariable
-        What `update` changes besides the parameters.
+        Variables that `update` changes besides the parameters.
     split : list of bool
         Which inputs have a row for each example; the others, without dimensions, go to all workers.
     """
@@ -78,21 +78,21 @@ def make_step(inputs: Sequence[Any], cost: Any, params: Sequence[Any], rule: Rul
     pairs = _pairs(rule(list(symbols), list(params)))
     update = function(symbols, [], updates=pairs, mode=mode, name="update", on_unused_input="ignore")
     trained = set(params)
-    kept = [target for target, _ in pairs if target not in trained]
-    return Step(compute, update, params, kept, split)
+    frozen = [target for target, _ in pairs if target not in trained]
+    return Step(compute, update, params, frozen, split)
 
 
-#: What is said where something else is given.
+#: The error for other arguments.
 _RULE = "lambda gradients, params: [(p, p - 0.1 * g) for p, g in zip(params, gradients)]"
 
 
 def _check_lists(inputs: object, params: object, rule: object) -> None:
-    for name, given in (("inputs", inputs), ("params", params)):
-        if isinstance(given, (Variable, str)) or not isinstance(given, Iterable):
+    for name, items in (("inputs", inputs), ("params", params)):
+        if isinstance(items, (Variable, str)) or not isinstance(items, Iterable):
             raise TypeError(
                 format_error(
                     f"data_parallel: {name} is no list",
-                    context=[describe(given) if isinstance(given, Variable) else f"{given!r:.80}"],
+                    context=[describe(items) if isinstance(items, Variable) else f"{items!r:.80}"],
                     hint=f"give a list of variables, also of one: {name}=[variable]",
                 )
             )
@@ -101,7 +101,7 @@ def _check_lists(inputs: object, params: object, rule: object) -> None:
 
 
 def _pairs(updates: Any) -> list[tuple[Any, Any]]:
-    """Return what a rule gave as pairs of variables and new values."""
+    """Return the result of a rule as pairs of variables and new values."""
     if not isinstance(updates, Iterable):
         raise TypeError(
             format_error(
@@ -185,22 +185,22 @@ def check_parts(parts: Any, split: Sequence[bool]) -> None:
     """
     form = f"[({', '.join('xyz'[: len(split)])}{',' if len(split) == 1 else ', ...' if len(split) > 3 else ''})]"
     if not isinstance(parts, Sequence):
-        found = f"is given {_described(parts)}"
+        description = f"is given {_described(parts)}"
     else:
         wrong = [i for i, part in enumerate(parts) if not (isinstance(part, (tuple, list)) or hasattr(part, "key"))]
         if not wrong:
             return
-        found = f"finds {_described(parts[wrong[0]])} as part {wrong[0]}, counted from 0"
+        description = f"finds {_described(parts[wrong[0]])} as part {wrong[0]}, counted from 0"
     raise TypeError(
         format_error(
-            f"step.parts {found}; it takes a list of parts, each a tuple with a value for each input",
+            f"step.parts {description}; it takes a list of parts, each a tuple with a value for each input",
             hint=f"step.parts({form}) for one part, step(...) for a whole batch",
         )
     )
 
 
 def _described(value: Any) -> str:
-    """Say in a few words what was given."""
+    """Describe an argument in a few words."""
     return f"an array of shape {value.shape}" if isinstance(value, np.ndarray) else f"{value!r:.60}"
 
 

@@ -30,7 +30,7 @@ class WorkerTraceback(Exception):
 
 
 class Failure(NamedTuple):
-    """What went wrong in a worker."""
+    """An error in a worker."""
 
     error: bytes
     text: str
@@ -38,18 +38,18 @@ class Failure(NamedTuple):
 
     @classmethod
     def of(cls, error: Exception) -> Failure:
-        """Describe an error so that it can be sent, whatever its class."""
+        """Describe an error of any class so that it can be sent."""
         trace = "".join(traceback.format_exception(error))
         text = f"{type(error).__name__}: {error}"
         try:
             data = pickle.dumps(error)
             pickle.loads(data)
-        except Exception:  # noqa: BLE001  (pickling calls what classes define)
+        except Exception:  # noqa: BLE001  (pickling calls methods of users' classes)
             data = b""
         return cls(data, text, trace)
 
     def reraise(self, note: str) -> NoReturn:
-        """Raise the error again, with a note about what it was for."""
+        """Raise the error again, with a note that names its item."""
         try:
             error: Exception = pickle.loads(self.error) if self.error else RuntimeError(self.text)
         except Exception:  # noqa: BLE001  (as above)
@@ -70,7 +70,7 @@ class Task(NamedTuple):
 
 def run_task(task: Task) -> list[tuple[int, Any]]:
     """Compute the function for some items, up to the first that fails; return numbers and results."""
-    found: list[tuple[int, Any]] = []
+    results: list[tuple[int, Any]] = []
     i = task.items[0][0]
     try:
         with loaded(task.packed) as (function, states):
@@ -78,10 +78,10 @@ def run_task(task: Task) -> list[tuple[int, Any]]:
                 states.restore()
                 states.reseed(task.seed, (i,))
                 result = _call(function, item)
-                found.append((i, pickle.dumps(result) if task.as_bytes else result))
+                results.append((i, pickle.dumps(result) if task.as_bytes else result))
     except Exception as error:  # noqa: BLE001  (the caller raises it)
-        found.append((i, Failure.of(error)))
-    return found
+        results.append((i, Failure.of(error)))
+    return results
 
 
 def _call(function: Callable[..., Any], item: Any) -> Any:
@@ -117,7 +117,7 @@ def map(
         of them gets all results.
     seed : int or sequence of int, optional
         For the random streams in the graphs. Item `i` has streams of its own, from the spawn key ``(i,)`` of this
-        seed, so that what is drawn depends neither on the workers nor on the other items. By default the seeds that the
+        seed, so that draws depend neither on the workers nor on the other items. By default the seeds that the
         streams were made with decide.
     chunksize : int, optional
         How many items a task has; by default such that there are four tasks for each worker.
@@ -136,11 +136,11 @@ def map(
     RuntimeError
         If the client is closed.
     Exception
-        What `f` raises for the first item that fails, with a note that names the item. No further tasks are begun.
+        The error of `f` for the first item that fails, with a note that names the item. No further tasks are begun.
 
     Notes
     -----
-    Each call begins with the values that shared variables had when `map` was called; what updates make of them stays
+    Each call begins with the values that shared variables had when `map` was called; their updates stay
     in the worker and ends with the item. The caller's function does not change.
 
     Python functions that draw numbers themselves get seeds as items:
@@ -172,11 +172,11 @@ def map(
     if mpi:
         return _collected(_in_all_processes(engine, Task(packed, items, seed, as_bytes=True)), items)
     if dask:
-        check_items(items, by_value=by_value)  # Dask itself would also log what it could not send
+        check_items(items, by_value=by_value)  # Dask itself would also log items that it could not send
     size = chunksize or max(1, -(-len(items) // (TASKS_EACH * _workers(engine, dask))))
     tasks = [Task(packed, items[i : i + size], seed) for i in range(0, len(items), size)]
-    found = _submitted(engine, tasks, dask) if hasattr(engine, "submit") else _in_joblib(engine, tasks)
-    return _collected(found, items)
+    results = _submitted(engine, tasks, dask) if hasattr(engine, "submit") else _in_joblib(engine, tasks)
+    return _collected(results, items)
 
 
 def _collected(found: Iterator[tuple[int, Any]], items: Sequence[tuple[int, Any]]) -> list[Any]:
@@ -197,7 +197,7 @@ def _collected(found: Iterator[tuple[int, Any]], items: Sequence[tuple[int, Any]
 
 def _elements(first: int, last: int) -> str:
     which = f"element {first}" if first == last else f"elements {first} to {last}"
-    return f"{which} of what was passed to map, counted from 0"
+    return f"{which} of the arguments of map, counted from 0"
 
 
 def _workers(engine: Any, dask: bool) -> int:
@@ -212,11 +212,11 @@ def _workers(engine: Any, dask: bool) -> int:
 
 
 def _submitted(engine: Any, tasks: Sequence[Task], dask: bool) -> Iterator[tuple[int, Any]]:
-    """Let a client or an executor carry tasks out; yield what each item gave, in order."""
+    """Let a client or an executor carry tasks out; yield the results of items, in order."""
     futures: list[TaskFuture]
     if dask:
         packed = tasks[0].packed
-        # One task holds what is pickled: workers hand it on to each other, and it is there again if one of them dies.
+        # One task holds the pickle: workers hand it on to each other, and it is there again if one of them dies.
         sent = engine.submit(_same, packed, key=f"theano-function-{packed.key}")
         futures = [engine.submit(_run_with, sent, task.items, task.seed, pure=False) for task in tasks]
     else:
@@ -224,12 +224,12 @@ def _submitted(engine: Any, tasks: Sequence[Task], dask: bool) -> Iterator[tuple
     try:
         for task, future in zip(tasks, futures, strict=True):
             try:
-                found = future.result()
+                result = future.result()
             except Exception as error:
                 _name_item(task, error)
                 error.add_note(f"  no results came for {_elements(task.items[0][0], task.items[-1][0])}")
                 raise
-            yield from found
+            yield from result
     except BaseException:
         for future in futures:
             future.cancel()
@@ -252,8 +252,8 @@ def _run_with(packed: Packed, items: list[tuple[int, Any]], seed: Any) -> list[t
 
 def _in_joblib(parallel: JoblibParallel, tasks: Sequence[Task]) -> Iterator[tuple[int, Any]]:
     try:
-        for found in parallel((run_task, (task,), {}) for task in tasks):
-            yield from found
+        for result in parallel((run_task, (task,), {}) for task in tasks):
+            yield from result
     except (TypeError, AttributeError, pickle.PicklingError):
         check_items((item for task in tasks for item in task.items), by_value=True)
         raise
@@ -262,6 +262,6 @@ def _in_joblib(parallel: JoblibParallel, tasks: Sequence[Task]) -> Iterator[tupl
 def _in_all_processes(world: Communicator, task: Task) -> Iterator[tuple[int, Any]]:
     """Compute the items of this process; yield those of all, which all processes wait for."""
     mine = task.items[world.Get_rank() :: world.Get_size()]
-    found = world.allgather(run_task(task._replace(items=mine)) if mine else [])
-    for i, outcome in sorted((pair for pairs in found for pair in pairs), key=itemgetter(0)):
+    results = world.allgather(run_task(task._replace(items=mine)) if mine else [])
+    for i, outcome in sorted((pair for pairs in results for pair in pairs), key=itemgetter(0)):
         yield i, outcome if isinstance(outcome, Failure) else pickle.loads(outcome)

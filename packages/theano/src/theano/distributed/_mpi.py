@@ -19,8 +19,8 @@ from ._trainer import DataParallel
 class MPIDataParallel(DataParallel):
     """Training steps with the processes of a communicator.
 
-    A step sums twice over processes: a few numbers (rows, costs, whether something went wrong, checksums of what all
-    processes should have in common), then all gradients of one dtype as one array. What goes wrong in one process is
+    A step sums twice over processes: a few numbers (rows, costs, the number of errors, checksums of the values that
+    processes have in common), then all gradients of one dtype as one array. A failure in one process is
     an error in all of them, so that none waits for ever.
     """
 
@@ -74,21 +74,21 @@ class MPIDataParallel(DataParallel):
         return Mean(0, 0.0, [np.zeros_like(value) for value in self._like])
 
     def _mean(self, compute: Callable[[], Mean], known: Callable[[], tuple[int, int]]) -> Mean:
-        mean, failure, whole, batch = None, None, 0, 0
+        mean, failure, total_rows, batch = None, None, 0, 0
         state = self._watched.number(self.steps)
         try:
-            whole, batch = known()
+            total_rows, batch = known()
             mean = compute()
         except Exception as error:  # noqa: BLE001  (raised below, when the others know)
             failure = error
         rows, cost = (mean.rows, mean.cost) if mean is not None else (0, 0.0)
-        mine = [rows, rows * cost, failure is not None, *spread(state), *spread(whole), *spread(batch)]
+        mine = [rows, rows * cost, failure is not None, *spread(state), *spread(total_rows), *spread(batch)]
         sums = np.zeros(len(mine))
         self._world.Allreduce(np.array(mine, dtype=np.float64), sums)
         if failure is not None:
             failure.add_note(f"  in process {self._rank} of {self._size}, in step {self.steps}, both counted from 0")
             raise failure
-        self._check(sums, whole)
+        self._check(sums, total_rows)
         assert mean is not None
         return Mean(int(sums[0]), float(sums[1] / sums[0]), self._summed(mean.gradients, rows / float(sums[0])))
 
@@ -130,7 +130,7 @@ class MPIDataParallel(DataParallel):
 
     def _summed(self, gradients: Sequence[Any], weight: float) -> list[Any]:
         """Return the sums over processes, each weighted; the arrays of one dtype go together."""
-        found: list[Any] = [None] * len(gradients)
+        sums: list[Any] = [None] * len(gradients)
         for dtype in sorted({str(g.dtype) for g in gradients}):
             chosen = [i for i, g in enumerate(gradients) if g.dtype == dtype]
             flat = np.concatenate([np.ravel(gradients[i]) for i in chosen])
@@ -139,6 +139,6 @@ class MPIDataParallel(DataParallel):
             self._world.Allreduce(flat, total)
             start = 0
             for i in chosen:
-                found[i] = total[start : start + gradients[i].size].reshape(gradients[i].shape)
+                sums[i] = total[start : start + gradients[i].size].reshape(gradients[i].shape)
                 start += gradients[i].size
-        return found
+        return sums

@@ -1,6 +1,6 @@
 """Functions on their way to workers: pickled once by the caller, unpickled once by each worker.
 
-What is sent has a key made of its content. A worker keeps what it has unpickled under that key, as many copies as
+A parcel has a key made of its content. A worker keeps unpickled parcels under that key, as many copies as
 threads have used at one time: functions with shared variables are not for two users at once.
 """
 
@@ -28,14 +28,14 @@ KEPT = 16
 
 
 class Packed(NamedTuple):
-    """What a worker unpickles, once."""
+    """A parcel that a worker unpickles once."""
 
     key: str
     data: bytes
 
 
 class Loaded(NamedTuple):
-    """What was unpickled, and the values that its functions keep between calls."""
+    """An unpickled parcel, and the values that its functions keep between calls."""
 
     value: Any
     states: States
@@ -75,26 +75,26 @@ def _finding() -> Iterator[list[Function]]:
 
 
 def _pickler(by_value: bool, file: io.BytesIO, keep: Callable[[Any], object] | None = None) -> Any:
-    """Return a pickler; with `by_value` one that takes what the main program defines, too, where there is one.
+    """Return a pickler; with `by_value` one that includes definitions of the main program, where there is one.
 
     The memory of arrays goes to `keep` instead of into the file, if it is given.
     """
-    known: Any = pickle.Pickler
+    pickler_class: Any = pickle.Pickler
     table: Any = copyreg.dispatch_table
     for name in ("cloudpickle", "joblib.externals.cloudpickle") if by_value else ():
         try:
-            known = importlib.import_module(name).Pickler
+            pickler_class = importlib.import_module(name).Pickler
         except ImportError:
             continue
-        table = known.dispatch_table
+        table = pickler_class.dispatch_table
         break
     # Picklers read the table when they are made.
-    kind = type("Packer", (known,), {"dispatch_table": ChainMap({Function: _pack_function}, table)})
+    kind = type("Packer", (pickler_class,), {"dispatch_table": ChainMap({Function: _pack_function}, table)})
     return kind(file, pickle.HIGHEST_PROTOCOL, buffer_callback=keep)
 
 
 def pack(value: Any, *, by_value: bool) -> Packed:
-    """Pickle what workers are to use.
+    """Pickle objects for workers.
 
     Parameters
     ----------
@@ -135,9 +135,9 @@ def check_items(items: Iterable[tuple[int, Any]], *, by_value: bool) -> None:
         if reason is not None:
             raise TypeError(
                 format_error(
-                    f"element {i} of what was passed to map, counted from 0, cannot be sent to workers: {reason}",
+                    f"element {i} of the arguments of map, counted from 0, cannot be sent to workers: {reason}",
                     context=[reprlib.repr(item)],
-                    hint="give numbers, arrays, names of files, and let the function make from them what it needs",
+                    hint="give numbers, arrays, names of files, and let the function build its objects from them",
                 )
             ) from reason
 
@@ -152,7 +152,7 @@ def _refusal(value: object, by_value: bool) -> Exception | None:
 
 def _what_is_wrong(value: object, functions: Sequence[Function], by_value: bool, error: Exception) -> str:
     """Look for the op that cannot be pickled, then for the shared value."""
-    advice = "define its class, and what it holds, at the top of a module that the workers can import"
+    advice = "define its class, and those of its members, at the top of a module that the workers can import"
     for function in functions:
         label = str(function.maker.signature.label)
         for node in function.maker.fgraph.toposort():
@@ -186,19 +186,19 @@ _lock = threading.Lock()
 
 @contextmanager
 def loaded(packed: Packed) -> Iterator[Loaded]:
-    """Lend what was packed to the present thread, unpickled now if no copy of it is free."""
+    """Lend a parcel to the present thread, unpickled now if no copy of it is free."""
     with _lock:
         shelf = _shelves.setdefault(packed.key, _Shelf([]))
         _shelves.move_to_end(packed.key)
         while len(_shelves) > KEPT:
             _shelves.popitem(last=False)
-        found = shelf.idle.pop() if shelf.idle else None
-    if found is None:
+        pickle_state = shelf.idle.pop() if shelf.idle else None
+    if pickle_state is None:
         with _finding() as functions:
             value = pickle.loads(packed.data)
-        found = Loaded(value, States(functions))
+        pickle_state = Loaded(value, States(functions))
     try:
-        yield found
+        yield pickle_state
     finally:
         with _lock:
-            shelf.idle.append(found)
+            shelf.idle.append(pickle_state)

@@ -1,4 +1,4 @@
-"""What is asked of the engines, which have no types, or types of their own."""
+"""Protocols of the engines, which have no types, or types of their own."""
 
 from __future__ import annotations
 
@@ -71,5 +71,5 @@ class JoblibParallel(Protocol):
         """Carry tasks out."""
 
 
-#: What :func:`map` takes for `executor`; "dask" is the client that was made last, "mpi" all processes of the program.
+#: The values of `executor` in :func:`map`; "dask" is the client that was made last, "mpi" all processes of the program.
 Executor: TypeAlias = DaskClient | Communicator | Submitting | JoblibParallel | str

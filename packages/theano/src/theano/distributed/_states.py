@@ -1,4 +1,4 @@
-"""What functions keep between calls: values that are put back before each item, and random states with new seeds."""
+"""The state of functions between calls: values that are put back before each item, and random states with new seeds."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class States:
     Parameters
     ----------
     functions : iterable of Function
-        Their values now are those that :meth:`restore` puts back.
+        Functions whose present values :meth:`restore` puts back.
 
     Attributes
     ----------
     random : list of Container
-        Those that hold states of generators, in the order in which they were found.
+        Containers with states of generators, in the order of discovery.
     updated : list of Container
         The others that calls of the functions change.
     constant : list of Container
@@ -79,7 +79,7 @@ class States:
         Parameters
         ----------
         seed : int, sequence of int or None
-            Entropy, as for ``numpy.random.SeedSequence``; None: what the states were.
+            Entropy, as for ``numpy.random.SeedSequence``; None: the states as they were.
         key : sequence of int
             The spawn key of an item.
         """

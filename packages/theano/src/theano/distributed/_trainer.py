@@ -1,4 +1,4 @@
-"""What training steps are to their user, whatever the engine."""
+"""The interface of training steps, the same for all engines."""
 
 from __future__ import annotations
 
@@ -84,12 +84,12 @@ class DataParallel(ABC):
         return {f"{i}_{v.name}" if v.name else str(i): v for i, v in enumerate(variables)}
 
     def get_state(self) -> dict[str, Any]:
-        """Return parameters, what the rule keeps, and the number of steps: what training goes on from.
+        """Return parameters, the rule's variables, and the number of steps: the state to continue from.
 
         ``numpy.savez(path, **step.get_state())`` saves it; with MPI, one process does.
         """
-        found = {name: v.get_value() for name, v in self._variables().items()}
-        return {**found, STEPS: np.array(self.steps)}
+        state = {name: v.get_value() for name, v in self._variables().items()}
+        return {**state, STEPS: np.array(self.steps)}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Go on from a state, such as ``numpy.load(path)``. With MPI all processes call it, each with that state.

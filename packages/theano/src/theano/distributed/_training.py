@@ -36,13 +36,13 @@ def data_parallel(
     inputs : sequence of Variable
         The batch. Arrays are divided by their rows, scalars go to all workers.
     cost : Variable
-        A mean over the rows of the batch; terms that depend on parameters alone (weight decay) may be added. What mixes
+        A mean over the rows of the batch; terms of parameters alone (weight decay) may be added. Mixing of
         rows otherwise (a sum over them, batch normalization) is computed for each part by itself.
     params : sequence of SharedVariable
-        What is trained, of dtype float32 or float64.
+        The trained parameters, of dtype float32 or float64.
     rule : callable
         From lists of gradients and of parameters to updates, as Lasagne's optimizers:
-        ``lambda gradients, params: [(p, p - 0.1 * g) for p, g in zip(params, gradients)]``. What it keeps (momenta) are
+        ``lambda gradients, params: [(p, p - 0.1 * g) for p, g in zip(params, gradients)]``. Its state (momenta) are
         shared variables.
     client : Client, Comm, or str
         A ``dask.distributed.Client``, or "dask" for the one that this process has; or an MPI communicator, or "mpi"
@@ -76,7 +76,7 @@ def data_parallel(
     -----
     Dask: the parameters are the caller's, and go to the workers with each step. A worker that dies loses no step: it is
     computed again from the parameters of the last one. MPI: the processes keep the parameters, and end together when
-    one of them dies; save ``step.get_state()`` from time to time. What one process sets differently from the others,
+    one of them dies; save ``step.get_state()`` from time to time. A value that one process sets unlike the others,
     by `set_state` or `set_value`, is an error of the next step in all of them.
 
     Examples

@@ -25,7 +25,7 @@ class DerivativeError(TheanoError, TypeError):
 
 
 def value_and_grad(function: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Jitted:
-    """Return a function that computes what a function does, and the gradient of it.
+    """Return a function that computes the value of a function, and its gradient.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def grad(function: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = Fal
     -------
     Jitted
         As that of :func:`value_and_grad`, without the result: the gradient, or with `has_aux` the pair of the gradient
-        and what `function` returned beside its result.
+        and the second result of `function`.
 
     Examples
     --------
@@ -190,8 +190,8 @@ def jvp(function: Callable[..., Any], *at: Any) -> Any:
         slopes: Sequence[Any] = Rop(values, points.leaves, directions, disconnected_outputs="ignore") if values else []
         return unflatten(structure, values), unflatten(structure, slopes)
 
-    made = as_jitted("jvp", function, derivative, of=derivative)
-    return made(*at) if at else made
+    jitted = as_jitted("jvp", function, derivative, of=derivative)
+    return jitted(*at) if at else jitted
 
 
 def vjp(function: Callable[..., Any], *at: Any) -> Any:
@@ -208,7 +208,7 @@ def vjp(function: Callable[..., Any], *at: Any) -> Any:
     callable
         It takes the arguments and returns the pair of the result and a function, which takes cotangents in the
         structure of the result and returns the tuple of gradients by the arguments. With arrays, both are compiled, and
-        the second one computes again what it needs of the first.
+        the second one repeats the parts of the first that it needs.
 
     Examples
     --------
@@ -313,7 +313,7 @@ class _Points:
 def _at_points(who: str, argnums: Argnums, args: tuple[Any, ...]) -> tuple[_Points, list[Any]]:
     """Return new variables in place of the leaves of some arguments, and all arguments with these in them.
 
-    They are new so that what a function reads from elsewhere is no part of the derivative, though it be the same.
+    They are new so that variables a function reads from elsewhere are no part of the derivative, even equal ones.
     """
     numbers = [argnums] if isinstance(argnums, int) else list(argnums)
     call = list(args)

@@ -132,7 +132,7 @@ class Jitted:
                 return inline(self._target, self._name, parameters, args, kwargs)
             program = lowered.program()
             guard = guarded(parameters, args, kwargs, program, self._call)
-            # Threads that come here at one time compile both, and keep what the first one has made.
+            # Threads that come here at one time compile both, and keep the first program.
             entry = self._programs.setdefault(key, (program, guard))
             _drop_oldest(self._programs, N_PROGRAMS)
         program, guard = entry
@@ -165,9 +165,9 @@ class Jitted:
         def method(*args: Any, **kwargs: Any) -> Any:
             return target(held(), *args, **kwargs)
 
-        made = Jitted(self.__dict__["__wrapped__"], method, self._parameters.without_first(), self._options)
-        self._instances[key] = held, made
-        return made
+        bound = Jitted(self.__dict__["__wrapped__"], method, self._parameters.without_first(), self._options)
+        self._instances[key] = held, bound
+        return bound
 
     def __reduce__(self) -> str:
         """Pickle and copy it as Python does functions: by its name in its module, and as itself."""
@@ -191,8 +191,8 @@ class _Bound:
 
     @property
     def __signature__(self) -> Signature:
-        whole = signature(self.__func__)
-        return whole.replace(parameters=list(whole.parameters.values())[1:])
+        full_signature = signature(self.__func__)
+        return full_signature.replace(parameters=list(full_signature.parameters.values())[1:])
 
     def __getattr__(self, name: str) -> Any:
         # `__wrapped__` is the function that takes the object, too.
@@ -239,20 +239,20 @@ def jit(
     """Compile a function in plain Python, once for each kind of arguments that it is called with.
 
     The first call with arguments of some structure, dtypes and numbers of dimensions calls the function with symbolic
-    variables in their place, and compiles what it returns by :func:`theano.function`. Later calls run that. One program
+    variables in their place, and compiles the result by :func:`theano.function`. Later calls run that. One program
     serves arrays of all lengths but 1: which dimensions have length 1, and broadcast, is a part of the kind.
 
     Arguments are arrays, Python's numbers, None, and containers of these: tuples, lists, dictionaries, named tuples,
-    dataclasses, and what is registered with :func:`theano.functional.parts`. A Python float is a scalar of dtype
-    ``floatX``, an int one of int64, a bool one of bool, a complex one of complex128. What a call leaves out keeps its
+    dataclasses, and classes registered with :func:`theano.functional.parts`. A Python float is a scalar of dtype
+    ``floatX``, an int one of int64, a bool one of bool, a complex one of complex128. A missing argument has its
     default, which the function sees as it is.
 
-    Called with symbolic variables, or by a function that is being compiled, it does what the plain function does.
+    Called with symbolic variables, or by a function that is being compiled, it acts as the plain function.
 
     Parameters
     ----------
     function : callable, optional
-        Without it, what is returned takes it: for decorators with options. A method's object is static, known by
+        Without it, the result is a decorator, for use with options. A method's object is static, known by
         identity, unless it is a container.
     static_argnames : str or iterable of str
         Arguments that the function sees as they are, such as texts, functions, and numbers that `if` and `range` ask

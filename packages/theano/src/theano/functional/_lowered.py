@@ -87,10 +87,10 @@ class Lowered:
         LeakError
             If there is one.
         """
-        own = set(self.inputs)
+        arguments = set(self.inputs)
         for x in graph_inputs(self.outputs):
             origin = getattr(x.tag, ARGUMENT_OF, None)
-            if origin is not None and x not in own:
+            if origin is not None and x not in arguments:
                 raise LeakError(
                     format_error(
                         f"{self.name} uses the symbolic argument `{x}` of a call of {origin}, which has ended",
@@ -125,8 +125,8 @@ class Lowered:
         return self._structure is LEAF and len(self.outputs) == 1
 
     def _with_plain_values(self, values: Sequence[Any]) -> Any:
-        rest = iter(values)
-        leaves = [next(rest) if isinstance(leaf, Variable) else leaf for leaf in self._leaves]
+        remaining = iter(values)
+        leaves = [next(remaining) if isinstance(leaf, Variable) else leaf for leaf in self._leaves]
         return unflatten(self._structure, leaves)
 
     def __str__(self) -> str:
@@ -139,12 +139,12 @@ class Lowered:
 
 
 def _is_closed(outputs: Sequence[Variable], inputs: Sequence[Variable]) -> bool:
-    own = set(inputs)
-    return all(x in own or isinstance(x, (Constant, SharedVariable)) for x in graph_inputs(outputs))
+    arguments = set(inputs)
+    return all(x in arguments or isinstance(x, (Constant, SharedVariable)) for x in graph_inputs(outputs))
 
 
 def _finish(structure: Structure) -> Callable[[Sequence[Any]], Any]:
-    """Return what makes a container of a structure; flat tuples and lists need no walk."""
+    """Return the builder of containers of a structure; flat tuples and lists need no walk."""
     if isinstance(structure, tuple) and structure[0] in (tuple, list) and all(c is LEAF for c in structure[1]):
         made: Callable[[Sequence[Any]], Any] = structure[0]
         return made
@@ -213,7 +213,7 @@ def lower(
         values.append(unflatten(structure, symbols))
     with tracing(name) as trace:
         result = target(*values[: len(args)], **dict(zip(kwargs, values[len(args) :], strict=True)))
-    # Those of a loop in the step of a loop are part of that one's: they depend on what is inside.
+    # Those of a loop in the step of a loop are part of the outer one's: they depend on variables inside.
     updates = {x: new for x, new in trace.updates.items() if _is_closed([new], inputs)}
     return Lowered(name, inputs, donated, result, updates, options)
 

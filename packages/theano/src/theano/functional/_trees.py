@@ -12,7 +12,7 @@ import numpy as np
 
 from theano_graph import TheanoError, format_error
 
-#: What stands for a leaf in a structure; a container is the pair of its `rebuild` and its children's structures.
+#: The mark of a leaf in a structure; a container is the pair of its `rebuild` and its children's structures.
 LEAF = "leaf"
 Structure: TypeAlias = Hashable
 Rebuild: TypeAlias = Callable[[Sequence[Any]], Any]
@@ -75,7 +75,7 @@ class _Keyed:
 
     kind: Callable[..., dict[Any, Any]]
     keys: tuple[Any, ...]
-    #: Of a `defaultdict`: what makes its values.
+    #: Of a `defaultdict`: its factory.
     default: tuple[Any, ...] = ()
 
     def __call__(self, children: Sequence[Any]) -> dict[Any, Any]:
@@ -88,19 +88,19 @@ class _Fields:
 
     kind: type
     names: tuple[str, ...]
-    #: Fields with ``metadata={"static": True}``, and what is compared of them: they are a part of the structure.
+    #: Fields with ``metadata={"static": True}``, with the key that compares them: they are a part of the structure.
     static: tuple[tuple[str, Any], ...] = field(compare=False)
     exact: Hashable
 
     def __call__(self, children: Sequence[Any]) -> Any:
-        made: Any = object.__new__(self.kind)
+        instance: Any = object.__new__(self.kind)
         for name, child in (*zip(self.names, children, strict=True), *self.static):
-            object.__setattr__(made, name, child)
-        return made
+            object.__setattr__(instance, name, child)
+        return instance
 
 
 def exact(value: Any) -> Hashable:
-    """Return what tells values apart that are equal to Python, and make other programs: 1, 1.0 and True; 0.0 and -0.0.
+    """Return a key for values that are equal to Python but make other programs: 1, 1.0 and True; 0.0 and -0.0.
 
     Raises
     ------
@@ -173,7 +173,7 @@ def flatten(value: Any) -> tuple[list[Any], Structure]:
     leaves : list
         Everything in it that is no container, in order.
     structure : hashable
-        What is left: equal for containers of the same kinds, lengths, keys and fields.
+        The structure: equal for containers of the same kinds, lengths, keys and fields.
 
     Examples
     --------
@@ -189,11 +189,11 @@ def flatten(value: Any) -> tuple[list[Any], Structure]:
 
 
 def _flatten(value: Any, leaves: list[Any]) -> Structure:
-    found = parts(value)
-    if found is None:
+    children = parts(value)
+    if children is None:
         leaves.append(value)
         return LEAF
-    return found.rebuild, tuple([_flatten(child, leaves) for child in found.children])
+    return children.rebuild, tuple([_flatten(child, leaves) for child in children.children])
 
 
 def unflatten(structure: Structure, leaves: Sequence[Any]) -> Any:
@@ -216,7 +216,7 @@ def n_leaves(structure: Any) -> int:
 
 
 def builder(structure: Any) -> Callable[[Iterator[Any]], Any]:
-    """Return what makes a container of a structure from its leaves, for many of them."""
+    """Return a function that builds a container of a structure from its leaves, for many of them."""
     if structure is LEAF:
         return next
     rebuild, children = structure
@@ -245,12 +245,12 @@ def leaves_like(structure: Structure, value: Any, who: str, like: str) -> list[A
 
 def paths(value: Any, name: str) -> list[str]:
     """Return for each leaf how a program gets at it: ``params['W']``, ``layers[0].bias``."""
-    found = parts(value)
-    if found is None:
+    children = parts(value)
+    if children is None:
         return [name]
     return [
         path
-        for step, child in zip(_steps(value, found), found.children, strict=True)
+        for step, child in zip(_steps(value, children), children.children, strict=True)
         for path in paths(child, name + step)
     ]
 

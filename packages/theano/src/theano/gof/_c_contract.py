@@ -1,7 +1,7 @@
-"""What ops and types may say about their C code, as classes that say nothing yet.
+"""The C contract of ops and types as base classes whose methods raise.
 
 No op has to derive from these: the machine asks each op for the methods that it defines. They are for programs that
-derive from them, ask `isinstance`, or call what a base class says.
+derive from them, ask `isinstance`, or call methods of the base class.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class _ForAllOps(type):
 
 @_with_methods(*_SIMPLE)
 class CLinkerObject:
-    """What an op or a type may say of the C code of all of its nodes and variables."""
+    """The C code for all nodes of an op, or all variables of a type."""
 
     __module__ = "theano.gof.op"
     c_code_cache_version = _version
@@ -80,7 +80,7 @@ class CLinkerObject:
 
 @_with_methods(*_OF_NODES)
 class CLinkerOp(CLinkerObject, metaclass=_ForAllOps):
-    """What an op may say of the C code of a node; each op may, whether it derives from this class or not."""
+    """The C code of a node; each op may define it, derived from this class or not."""
 
     __module__ = "theano.gof.op"
     c_code_cache_version_apply = _version

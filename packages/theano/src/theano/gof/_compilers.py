@@ -106,7 +106,7 @@ class GCC_compiler(Compiler):
         flags : sequence of str
         try_run : bool
         output : bool
-            Whether the answer has also what the compiler, or the program, wrote.
+            Whether the answer includes the output of the compiler, or the program.
         comp_args : bool
             Whether the flag ``gcc.cxxflags`` counts.
         """

@@ -9,7 +9,7 @@ from theano_graph import Apply, Feature, FunctionGraph, Variable
 
 
 class PreserveVariableAttributes(Feature):
-    """Lets what replaces a variable have its name and its mark for NanGuardMode; graphs do that by themselves."""
+    """Gives a replacement the name and the NanGuardMode mark of its original; graphs do that by themselves."""
 
     __module__ = "theano.gof.toolbox"
 
@@ -24,7 +24,7 @@ class PreserveVariableAttributes(Feature):
 
 
 class PreserveNames(Feature):
-    """Lets what replaces a variable have its name; graphs do that by themselves."""
+    """Gives a replacement the name of its original; graphs do that by themselves."""
 
     __module__ = "theano.gof.toolbox"
 
@@ -79,7 +79,7 @@ class ChangeTracker(Feature):
 
 
 class Updater(Feature):
-    """Tells functions of what changes in a graph.
+    """Calls functions at changes of a graph.
 
     Parameters
     ----------

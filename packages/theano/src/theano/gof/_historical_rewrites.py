@@ -27,7 +27,7 @@ from ._optimizers import copy_stack_trace
 
 
 def merge_dict(d1: Mapping[Any, Any], d2: Mapping[Any, Any]) -> dict[Any, Any]:
-    """Return both dictionaries in one, with the sums of what stands under the same key.
+    """Return both dictionaries in one, with sums of the values under equal keys.
 
     Examples
     --------
@@ -48,13 +48,13 @@ def is_same_graph_with_merge(var1: Variable, var2: Variable, givens: Any = None)
 @contextmanager
 def inherit_stack_trace(from_var: Variable | Sequence[Variable]) -> Iterator[None]:
     """Let all variables that are made in a block say that they were made where others were."""
-    with nodes_constructed() as made:
+    with nodes_constructed() as outputs_copy:
         yield
-    copy_stack_trace(from_var, list(made))
+    copy_stack_trace(from_var, list(outputs_copy))
 
 
 def check_chain(r: Variable | Apply, *chain: Any) -> bool:
-    """Tell whether a variable is made by the first of some ops from what the second made from ..., and so on.
+    """Tell whether a variable is made by the first of some ops from a result of the second, and so on.
 
     Parameters
     ----------
@@ -65,13 +65,13 @@ def check_chain(r: Variable | Apply, *chain: Any) -> bool:
     """
     variable = r.outputs[0] if isinstance(r, Apply) else r
     for link in chain:
-        expected, place = link if isinstance(link, tuple) else (link, 0)
+        expected, link_index = link if isinstance(link, tuple) else (link, 0)
         node = variable.owner
         if expected is None:
             return node is None
         if node is None or not _fits(expected, node.op):
             return False
-        variable = node.inputs[place]
+        variable = node.inputs[link_index]
     return True
 
 
@@ -108,10 +108,10 @@ def pre_constant_merge(vars: Any) -> Any:
         The variables.
     """
     variables = [vars] if isinstance(vars, Variable) else list(vars)
-    kept: dict[Any, Variable] = {}
+    constants: dict[Any, Variable] = {}
 
     def merged(variable: Any) -> Any:
-        return kept.setdefault(variable.signature(), variable) if isinstance(variable, Constant) else variable
+        return constants.setdefault(variable.signature(), variable) if isinstance(variable, Constant) else variable
 
     for node in _free_nodes(variables):
         node.inputs[:] = [merged(v) for v in node.inputs]
@@ -128,10 +128,10 @@ def pre_greedy_local_optimizer(list_optimizations: Sequence[Any], out: Variable)
     """
     if out.owner is None:
         return out
-    made: dict[Variable, Any] = {}
+    replacements: dict[Variable, Any] = {}
     inside = {v for node in toposort((), [out]) if node.fgraph is not None for v in node.outputs}
     for node in toposort(inside, [out]):
-        node.inputs[:] = [made.get(v, v) for v in node.inputs]
+        node.inputs[:] = [replacements.get(v, v) for v in node.inputs]
         results: Sequence[Any] = node.outputs
         current = node
         for opt in list_optimizations:
@@ -141,8 +141,8 @@ def pre_greedy_local_optimizer(list_optimizations: Sequence[Any], out: Variable)
                 if results[0].owner is None:
                     break
                 current = results[0].owner
-        made.update(zip(node.outputs, results, strict=True))
-    result: Variable = made.get(out, out)
+        replacements.update(zip(node.outputs, results, strict=True))
+    result: Variable = replacements.get(out, out)
     return result
 
 
@@ -228,7 +228,7 @@ class LocalMetaOptimizer(LocalOptimizer):
             seconds = min(self.time_call(compiled) for _ in range(2))
         except LocalMetaOptimizerSkipAssertionError:
             return None
-        except Exception as error:  # noqa: BLE001  # what cannot be computed is not chosen
+        except Exception as error:  # noqa: BLE001  # an optimizer that fails is not chosen
             self._say(1, f"* {opt}: exception {error}")
             return None
         self._say(2, f"* {opt}: {seconds:.5g} sec")
@@ -240,6 +240,6 @@ class LocalMetaOptimizer(LocalOptimizer):
 
 
 class GraphToGPULocalOptGroup(LocalOptGroup):
-    """Local optimizers of which the first that has an answer is used; once those that move nodes to a GPU."""
+    """Local optimizers of which the first with an answer is used; once those that move nodes to a GPU."""
 
     __module__ = "theano.gof.opt"

@@ -85,13 +85,13 @@ class MetaObject(type):
             listed = ", ".join(f"{prop}={getattr(self, prop)!r}" for prop in names)
             return f"{type(self).__name__}{{{listed}}}" if listed else type(self).__name__
 
-        given = {"_props": _props, "_props_dict": _props_dict}
+        namespace = {"_props": _props, "_props_dict": _props_dict}
         defaults = {"__hash__": __hash__, "__eq__": __eq__, "__str__": __str__}
-        return super().__new__(mcs, name, bases, {**defaults, **dct, **given})
+        return super().__new__(mcs, name, bases, {**defaults, **dct, **namespace})
 
 
 class object2(metaclass=MetaObject):
-    """Base of classes that compare by what their `__props__` name."""
+    """Base of classes that compare by the attributes in their `__props__`."""
 
     __module__ = __module_name__
     __slots__: ClassVar[tuple[str, ...]] = ()
@@ -169,7 +169,7 @@ def _named(kind: Any) -> str:
 def _guarded(
     function: FunctionT, fits: Callable[..., Sequence[Any] | None], kinds: Sequence[Any]
 ) -> Callable[..., Any]:
-    """Return `function`, with what stood under its name before for the arguments that do not fit."""
+    """Return `function`, which falls back to the former function of its name for arguments that do not fit."""
     before = function.__globals__[function.__name__]
 
     def guarded(*args: Any) -> Any:

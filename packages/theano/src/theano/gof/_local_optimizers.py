@@ -43,17 +43,17 @@ class LocalOptimizer(NodeRewriter, metaclass=AlsoBelow):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        own = cls.__dict__.get("tracks")
-        if own is not None:
+        tracked = cls.__dict__.get("tracks")
+        if tracked is not None:
             # An empty list says nothing about the ops of interest.
             def tracks(self: Any) -> Any:
-                return own(self) or None
+                return tracked(self) or None
 
-            tracks.__doc__ = own.__doc__
+            tracks.__doc__ = tracked.__doc__
             cls.tracks = tracks  # type: ignore[method-assign]  # the same method with a smaller result
 
     def transform(self, node: Apply) -> Any:  # type: ignore[override]  # the documented form has no graph
-        """Return what is to replace the outputs of `node`, or False."""
+        """Return replacements of the outputs of `node`, or False."""
         raise TypeError(
             format_error(
                 f"{type(self).__name__} has no `transform`", hint=f"define {type(self).__qualname__}.transform(node)"
@@ -101,7 +101,7 @@ class FromFunctionLocalOptimizer(LocalOptimizer):
         self.__name__ = self.name
 
     def transform(self, node: Apply) -> Any:  # type: ignore[override]  # the documented form has no graph
-        """Return what the function returns."""
+        """Return the result of the function."""
         return self.fn(node.fgraph, node) if self._takes_graph else self.fn(node)
 
     def tracks(self) -> Tracks:
@@ -168,7 +168,7 @@ class Wrapped(LocalOptimizer):
         return self.rewriter.tracks()
 
     def add_requirements(self, fgraph: FunctionGraph) -> None:
-        """Attach what the rule needs."""
+        """Attach the features that the rule needs."""
         self.rewriter.add_requirements(fgraph)
 
     def attempt(self, fgraph: FunctionGraph, node: Apply) -> tuple[NodeRewriter, TransformResult]:
@@ -177,7 +177,7 @@ class Wrapped(LocalOptimizer):
         return (self if rule is self.rewriter else rule), result
 
     def transform(self, node: Apply) -> Any:  # type: ignore[override]  # the documented form has no graph
-        """Return what is to replace the outputs of `node`, or False."""
+        """Return replacements of the outputs of `node`, or False."""
         with graph_of(node) as fgraph:
             result = self.rewriter.attempt(fgraph, node)[1]
         return False if result is None else result
@@ -229,7 +229,7 @@ class LocalOptGroup(Wrapped):
 
 
 class LocalSeqOptGroup(LocalOptGroup):
-    """Local optimizers that are applied in turn: each sees what the one before has made of the node."""
+    """Local optimizers that are applied in turn: each sees the result of the one before."""
 
     __module__ = "theano.gof.opt"
 
@@ -288,7 +288,7 @@ class OpRemove(Wrapped):
 
 
 class PatternSub(Wrapped):
-    """Replaces what fits one pattern by another pattern.
+    """Replaces matches of one pattern by another pattern.
 
     Parameters
     ----------
@@ -296,18 +296,18 @@ class PatternSub(Wrapped):
         ``(op, part, ...)``, where a part is a pattern again, a string (fits anything; the same thing wherever it
         stands), a number or variable (fits constants equal to it), or ``{"pattern": part, "constraint": fn}``.
     out_pattern : tuple or str
-        What stands there afterwards; a string is what it stood for in `in_pattern`.
+        The replacement; a string stands for the same variable as in `in_pattern`.
     allow_multiple_clients : bool
         Whether nodes below the root may be used elsewhere too.
     skip_identities_fn : callable, optional
-        Gives what is behind an identity, or None: parts of the pattern then fit there as well.
+        Returns the variable behind an identity, or None: parts of the pattern then fit there as well.
     name : str, optional
     tracks : sequence of Op and op classes
         With `get_nodes`: a rarer op inside of the pattern, at which the rule is asked instead of at the root.
     get_nodes : callable, optional
         Gives, for a node with one of the ops in `tracks`, the nodes that may be the root.
     values_eq_approx : callable, optional
-        How values are compared where DebugMode compares the replacement with what it replaces.
+        How DebugMode compares values of the replacement with those of the original.
     pdb : bool
         Enter the debugger where the op at the root fits.
     """
@@ -364,9 +364,9 @@ def _tuples(pattern: Any) -> Any:
 
 
 def transform_alone(opt: Any, node: Apply) -> Any:
-    """Return what a local optimizer, or a rule of the library, makes of a node that is in no graph."""
+    """Return the answer of a local optimizer, or of a rule of the library, for a node that is in no graph."""
     if LocalOptimizer in type(opt).__mro__:  # not `isinstance`, which takes the rules of the library for such, too
         return opt.transform(node)
     twin = node.clone_with_new_inputs(node.inputs, strict=False)
-    given = dict.fromkeys(v for v in twin.inputs if not isinstance(v, Constant))
-    return opt.transform(FunctionGraph(list(given), twin.outputs, clone=False), twin)
+    values = dict.fromkeys(v for v in twin.inputs if not isinstance(v, Constant))
+    return opt.transform(FunctionGraph(list(values), twin.outputs, clone=False), twin)

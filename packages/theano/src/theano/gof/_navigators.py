@@ -56,12 +56,12 @@ class NavigatorOptimizer(EngineOptimizer):
 
     @staticmethod
     def warn(exc: Exception, nav: Any, repl_pairs: list[Any], local_opt: Any, node: Any) -> None:
-        """Do with a failure what the flag `on_opt_error` says."""
+        """Handle a failure as the flag `on_opt_error` says."""
         report_failure(exc, local_opt, node)
 
     @staticmethod
     def warn_inplace(exc: Exception, nav: Any, repl_pairs: list[Any], local_opt: Any, node: Any) -> None:
-        """Pass over a replacement that would make the graph inconsistent; else do what the flag says."""
+        """Pass over a replacement that would make the graph inconsistent; else handle it by the flag."""
         if not isinstance(exc, InconsistencyError):
             report_failure(exc, local_opt, node)
 
@@ -70,7 +70,7 @@ class NavigatorOptimizer(EngineOptimizer):
         """Pass over every failure."""
 
     def add_requirements(self, fgraph: FunctionGraph) -> None:
-        """Attach what the local optimizer needs."""
+        """Attach the features that the local optimizer needs."""
         self.local_opt.add_requirements(fgraph)
 
     def process_node(self, fgraph: FunctionGraph, node: Apply, lopt: NodeRewriter | None = None) -> bool:
@@ -204,9 +204,9 @@ def topogroup_optimizer(
     """
     local_opt = local_opts[0] if len(local_opts) == 1 else LocalOptGroup(*local_opts)
     kwargs.setdefault("failure_callback", TopoOptimizer.warn_inplace)
-    made = TopoOptimizer(local_opt, order=order, **kwargs)
-    made.name = made.__name__ = name or local_opt.name  # type: ignore[attr-defined]  # programs ask for both
-    return made
+    optimizer = TopoOptimizer(local_opt, order=order, **kwargs)
+    optimizer.name = optimizer.__name__ = name or local_opt.name  # type: ignore[attr-defined]  # programs ask for both
+    return optimizer
 
 
 def in2out(*local_opts: NodeRewriter, name: str | None = None, **kwargs: Any) -> TopoOptimizer:
@@ -276,14 +276,14 @@ class EquilibriumOptimizer(NavigatorOptimizer):
         return self.engine.node_rewriters
 
     def add_requirements(self, fgraph: FunctionGraph) -> None:
-        """Attach what the optimizers need."""
+        """Attach the features that the optimizers need."""
         self.engine.add_requirements(fgraph)
 
     def run(self, fgraph: FunctionGraph, options: RewriteOptions) -> RewriteProfile:
         return self.engine.run(fgraph, self.own_options(options))
 
     def numbers(self, profile: RewriteProfile) -> Sequence[Any]:
-        """Return the times of the passes, what was applied in each, sizes, times, and nodes created."""
+        """Return the times of the passes, the rules applied in each, sizes, times, and nodes created."""
         details = profile.details or RewriteDetails()
         largest = max(details.most_nodes, profile.nodes_before, profile.nodes_after)
         return (

@@ -25,13 +25,13 @@ from theano_optimize import (
 
 
 class OptimizerProfile(tuple[Any, ...]):
-    """What `optimize` returns: a tuple, with the profile it was made from as its attribute `profile`."""
+    """The result of `optimize`: a tuple, with the profile it was made from as its attribute `profile`."""
 
     profile: RewriteProfile
 
 
 class AlsoBelow(type):
-    """Lets what the layers below have made count as instances of the class that stands for it here."""
+    """Lets objects of the layers below count as instances of the class that stands for them here."""
 
     #: The class of the layer below.
     below: type | None = None
@@ -51,7 +51,7 @@ class Optimizer(GraphRewriter, metaclass=AlsoBelow):
     below: ClassVar[type | None] = GraphRewriter
 
     def optimize(self, fgraph: FunctionGraph, *args: Any, **kwargs: Any) -> Any:
-        """Add the requirements, apply, and return what `apply` returns."""
+        """Add the requirements, apply, and return the result of `apply`."""
         self.add_requirements(fgraph)
         return self.apply(fgraph, *args, **kwargs)
 
@@ -61,7 +61,7 @@ class Optimizer(GraphRewriter, metaclass=AlsoBelow):
 
     @classmethod
     def print_profile(cls, stream: TextIO | None, prof: Any, level: int = 0) -> None:
-        """Print the report on a run to `stream`; `prof` is what `optimize` returned, or a profile."""
+        """Print the report on a run to `stream`; `prof` is a result of `optimize`, or a profile."""
         profile = getattr(prof, "profile", prof)
         if isinstance(profile, RewriteProfile):
             lines = profile_report(profile).split("\n")
@@ -82,7 +82,7 @@ class EngineOptimizer(Optimizer):
         return answer
 
     def numbers(self, profile: RewriteProfile) -> Sequence[Any]:
-        """Return what `optimize` returns."""
+        """Return the result of `optimize`."""
         return (self, profile.changes, profile.nodes_before, profile.nodes_after, profile.seconds)
 
 
@@ -142,7 +142,7 @@ class SeqOptimizer(EngineOptimizer):
         Or one list of them.
     failure_callback : callable, optional
         ``failure_callback(error, self, optimizer)`` is called when one fails, and the next one runs; without it the
-        flag `on_opt_error` says what happens.
+        flag `on_opt_error` decides.
     """
 
     __module__ = "theano.gof.opt"
@@ -164,7 +164,7 @@ class SeqOptimizer(EngineOptimizer):
 
     @staticmethod
     def warn(exc: Exception, self: Any, optimizer: Any) -> None:
-        """Do with the failure of an optimizer what the flag `on_opt_error` says."""
+        """Handle the failure of an optimizer as the flag `on_opt_error` says."""
         report_failure(exc, optimizer)
 
     def run(self, fgraph: FunctionGraph, options: RewriteOptions) -> RewriteProfile:
@@ -223,7 +223,7 @@ def report_failure(error: Exception, culprit: object, node: Apply | None = None)
 
 
 class MergeOptimizer(EngineOptimizer):
-    """Computes once what is computed several times.
+    """Merges equal computations.
 
     `optimize` returns the number of failures (always 0), the time in seconds, two times and a table of times that are
     only measured in profiles, the number of merged nodes and the number of merged constants.
@@ -233,7 +233,7 @@ class MergeOptimizer(EngineOptimizer):
     below = MergeRewriter
 
     def add_requirements(self, fgraph: FunctionGraph) -> None:
-        """Attach what the merge keeps between runs."""
+        """Attach the state that the merge keeps between runs."""
         MergeRewriter().add_requirements(fgraph)
 
     def run(self, fgraph: FunctionGraph, options: RewriteOptions) -> RewriteProfile:
@@ -272,7 +272,7 @@ class PureThenInplaceOptimizer(Optimizer):
 
 
 class CheckStackTraceOptimization(Optimizer):
-    """Looks at what later optimizers make for where it comes from, as the flag `check_stack_trace` says."""
+    """Checks the origin of nodes that later optimizers make, as the flag `check_stack_trace` says."""
 
     __module__ = "theano.gof.opt"
 
@@ -304,7 +304,7 @@ def check_stack_trace(
     ops_to_check : "last", "all", ops and op classes, or callable
         The nodes that make outputs, all nodes, those with one of these ops, or those for whose op it returns True.
     bug_print : {"raise", "warn", "ignore"}
-        What happens, besides, where one does not.
+        Further reaction to a node without one.
 
     Raises
     ------

@@ -31,18 +31,18 @@ def walk(
     return_children: bool = False,
     hash_fn: Callable[[NodeT], Hashable] = id,
 ) -> Iterator[Any]:
-    """Yield each thing that can be reached from `nodes` once, a thing before what it expands to.
+    """Yield each object reachable from `nodes` once, an object before those it expands to.
 
     Parameters
     ----------
     nodes : iterable
         Where to begin.
     expand : callable
-        Gives what can be reached from one thing directly, or None.
+        Returns the direct successors of an object, or None.
     bfs : bool
-        Breadth first; else depth first from the last of `nodes` and of what `expand` gives on.
+        Breadth first; else depth first from the last of `nodes` and of each result of `expand`.
     return_children : bool
-        Whether pairs of a thing and of what `expand` gives for it are yielded.
+        Whether to yield pairs of an object and the result of `expand` for it.
     hash_fn : callable
         Things of equal results are one thing.
 
@@ -79,11 +79,11 @@ def stack_search(
     start : deque
         Where to begin.
     expand : callable
-        Gives what can be reached from one thing directly, or None.
+        Returns the direct successors of an object, or None.
     mode : {"bfs", "dfs"}
-        Breadth first, or depth first from the last of `start` and of what `expand` gives on.
+        Breadth first, or depth first from the last of `start` and of each result of `expand`.
     build_inv : bool
-        Whether to return also what led to each thing.
+        Whether to return also the predecessors of each object.
 
     Returns
     -------
@@ -149,14 +149,14 @@ def variables_and_orphans(i: Iterable[Variable], o: Iterable[Variable]) -> tuple
 
     Both are in depth-first order, from the last of `o` on; all outputs of a node are in the first list.
     """
-    given = frozenset(_checked("the inputs", i))
+    input_set = frozenset(_checked("the inputs", i))
 
     def expand(variable: Variable) -> Iterable[Variable]:
-        node = None if variable in given else variable.owner
+        node = None if variable in input_set else variable.owner
         return () if node is None else (*node.inputs, *node.outputs)
 
-    found = list(_walk(_checked("the outputs", o)[::-1], expand))
-    return found, [v for v in found if v.owner is None and v not in given]
+    variables = list(_walk(_checked("the outputs", o)[::-1], expand))
+    return variables, [v for v in variables if v.owner is None and v not in input_set]
 
 
 def variables(i: Iterable[Variable], o: Iterable[Variable]) -> list[Variable]:
@@ -182,7 +182,7 @@ def general_toposort(
     deps_cache: dict[NodeT, Any] | None = None,
     clients: dict[NodeT, list[NodeT]] | None = None,
 ) -> list[NodeT]:
-    """Return all that can be reached from `outputs` through `deps`: what depends on nothing, then what waits for it.
+    """Return all objects reachable from `outputs` through `deps`: each after its dependencies.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ def general_toposort(
     deps_cache : dict, optional
         Goes with `compute_deps_cache`: object -> its dependencies.
     clients : dict, optional
-        Filled with object -> those that depend on it directly, once for each time that they name it.
+        Filled with object -> its direct dependents, once for each time that they name it.
 
     Raises
     ------
@@ -217,14 +217,14 @@ def general_toposort(
     function = ask
 
     def dependencies(node: NodeT) -> Iterable[NodeT] | None:
-        found = function(node)
-        if found and isinstance(found, (set, frozenset)):
+        sources = function(node)
+        if sources and isinstance(sources, (set, frozenset)):
             raise TypeError(
                 format_error(
                     f"the dependencies of {node} are a set: its order changes from run to run", hint="give a list"
                 )
             )
-        return found
+        return sources
 
     order = sources_first(outputs, dependencies, clients)
     if debug_print:
@@ -255,7 +255,7 @@ def io_toposort(
 
     Notes
     -----
-    What the last input of a node needs comes before what the first one needs. With `orderings` or `clients`, all that
+    The needs of the last input of a node come before those of the first. With `orderings` or `clients`, all that
     could run first comes first.
     """
     if not orderings and clients is None:
@@ -267,10 +267,10 @@ def list_of_nodes(inputs: Iterable[Variable], outputs: Iterable[Variable]) -> li
     """Return the nodes between `inputs` and `outputs`, the ones nearest to the outputs first."""
     stop = frozenset(_checked("the inputs", inputs))
     starts = deque(v.owner for v in _checked("the outputs", outputs) if v.owner is not None)
-    found: list[Apply] = stack_search(
+    nodes: list[Apply] = stack_search(
         starts,
         lambda node: [
             v.owner for v in node.inputs if v.owner is not None and not any(out in stop for out in v.owner.outputs)
         ],
     )
-    return found
+    return nodes

@@ -12,7 +12,7 @@ _logger = logging.getLogger("theano.gof.callcache")
 
 
 class CallCache:
-    """What functions returned, by the functions and their arguments.
+    """Results of functions, by the functions and their arguments.
 
     Parameters
     ----------

@@ -53,7 +53,7 @@ def std_include_dirs() -> list[str]:
 
 
 def dlimport_workdir(basedir: str | None = None) -> str:
-    """Return the directory of compiled code: `basedir`, or what the flag `compiledir` says."""
+    """Return the directory of compiled code: `basedir`, or the value of the flag `compiledir`."""
     return str(config.compiledir) if basedir is None else basedir
 
 
@@ -63,7 +63,7 @@ class ModuleCache:
     Parameters
     ----------
     dirname : str, optional
-        By default what the flag ``compiledir`` says.
+        By default the value of the flag ``compiledir``.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class ModuleCache:
         return self._cache.clear()
 
     def clear_old(self, **kwargs: Any) -> int:
-        """Remove what is too old or above the limit of size; return how many objects that were."""
+        """Remove objects that are too old or above the limit of size; return their number."""
         return self._cache.clean()
 
 

@@ -6,7 +6,7 @@ from .._lazy import lazy_names
 
 
 def print_compiledir_content() -> None:
-    """Print what compiled code is kept."""
+    """Print the content of the cache of compiled code."""
     main(["list"])
 
 

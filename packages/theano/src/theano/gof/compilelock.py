@@ -72,13 +72,13 @@ def get_lock(lock_dir: str | None = None, **kw: Any) -> None:
 
 
 def release_lock() -> None:
-    """Let go of what the latest `get_lock` took."""
+    """Release the lock of the latest `get_lock`."""
     if _held:
         _held.pop().__exit__(None, None, None)
 
 
 def force_unlock() -> None:
-    """Let go of all that this process holds; the system has freed what processes held that are no more."""
+    """Release all locks of this process; the system has freed those of dead processes."""
     while _held:
         release_lock()
 

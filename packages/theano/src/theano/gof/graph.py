@@ -1,4 +1,4 @@
-"""What an expression is: variables, nodes and walks over them."""
+"""Expressions: variables, nodes and walks over them."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Linkers, storage of values, and what a linker of one's own is made of."""
+"""Linkers, storage of values, and parts for a linker of one's own."""
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -42,16 +42,16 @@ def map_storage(
     storage_map : dict, optional
         Variable -> list, for further variables that have a list already.
     """
-    found: StorageMap = {} if storage_map is None else storage_map
+    storage: StorageMap = {} if storage_map is None else storage_map
     for variables, cells in ((fgraph.inputs, input_storage), (fgraph.outputs, output_storage)):
         if cells is not None:
             if len(cells) != len(variables):
                 raise ValueError(f"map_storage: {len(variables)} variables and {len(cells)} lists")
-            found.update(zip(variables, cells, strict=True))
+            storage.update(zip(variables, cells, strict=True))
     for variable in (*fgraph.inputs, *(v for node in order for v in (*node.inputs, *node.outputs)), *fgraph.outputs):
-        if variable not in found:
-            found[variable] = [variable.data if isinstance(variable, Constant) else None]
-    return [found[v] for v in fgraph.inputs], [found[v] for v in fgraph.outputs], found
+        if variable not in storage:
+            storage[variable] = [variable.data if isinstance(variable, Constant) else None]
+    return [storage[v] for v in fgraph.inputs], [storage[v] for v in fgraph.outputs], storage
 
 
 def gc_helper(node_list: Iterable[Apply]) -> tuple[set[Variable], dict[Variable, Apply]]:
@@ -136,7 +136,7 @@ def raise_with_op(
     exc_info: tuple[Any, BaseException, Any] | None = None,
     storage_map: StorageMap | None = None,
 ) -> None:
-    """Raise an exception again with what is known of the node that it came from.
+    """Raise an exception again with a description of the node that it came from.
 
     Parameters
     ----------

@@ -66,7 +66,7 @@ def get_debug_values(*args: Any) -> list[tuple[Any, ...]]:
 
 
 def get_test_value(v: Any) -> Any:
-    """Return the value that stands for `v` while graphs are built; of what is no variable, its array.
+    """Return the test value of `v` while graphs are built; of an object that is no variable, its array.
 
     Raises
     ------
@@ -123,7 +123,7 @@ def missing_test_message(msg: str) -> None:
 
 
 def _complain(msg: str, kind: type[Exception]) -> None:
-    text = format_error(msg, hint="look at the test values of what this was built from (tag.test_value)")
+    text = format_error(msg, hint="look at the test values of its inputs (tag.test_value)")
     if config.compute_test_value in ("raise", "ignore"):
         raise kind(text)
     if config.compute_test_value == "warn":

@@ -70,7 +70,7 @@ class SequenceDB(SequenceDatabase, metaclass=_SameAsBelow):
     Parameters
     ----------
     failure_callback : callable, optional
-        See :class:`theano.gof.opt.SeqOptimizer`; by default the flag `on_opt_error` says what happens.
+        See :class:`theano.gof.opt.SeqOptimizer`; by default the flag `on_opt_error` decides.
     name : str, optional
     """
 
@@ -162,9 +162,9 @@ class TopoDB(WalkDatabase):
 
     def build(self, query: Query) -> Any:
         """Build the optimizer for a query."""
-        made = TopoOptimizer(self.database.query(query), self.order, not self.visit_new, self.failure_callback)
-        made.name = self.name
-        return made
+        optimizer = TopoOptimizer(self.database.query(query), self.order, not self.visit_new, self.failure_callback)
+        optimizer.name = self.name
+        return optimizer
 
 
 class ProxyDB(ProxyDatabase):

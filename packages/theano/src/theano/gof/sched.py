@@ -65,11 +65,11 @@ def reverse_dict(d: Mapping[KeyT, Iterable[Any]]) -> dict[Any, tuple[KeyT, ...]]
     >>> sched.reverse_dict({"a": (1, 2), "b": (2, 3), "c": ()})
     {1: ('a',), 2: ('a', 'b'), 3: ('b',)}
     """
-    found: defaultdict[Any, list[KeyT]] = defaultdict(list)
+    inverse: defaultdict[Any, list[KeyT]] = defaultdict(list)
     for key, values in d.items():
         for value in values:
-            found[value].append(key)
-    return {value: tuple(keys) for value, keys in found.items()}
+            inverse[value].append(key)
+    return {value: tuple(keys) for value, keys in inverse.items()}
 
 
 def _toposort(edges: Mapping[Any, Collection[Any]]) -> list[Any]:
@@ -132,7 +132,7 @@ def sort_apply_nodes(inputs: Iterable[Variable], outputs: Iterable[Variable], cm
 
 
 def sort_schedule_fn(*cmps: Comparator) -> Callable[[FunctionGraph], list[Apply]]:
-    """Return a schedule, a function of a graph that gives its nodes in order, that prefers what comparators say."""
+    """Return a schedule, a function of a graph that gives its nodes in order, which follows comparators."""
     preferences = (make_dependence_cmp(), *cmps)
 
     def schedule(fgraph: FunctionGraph) -> list[Apply]:
@@ -142,5 +142,5 @@ def sort_schedule_fn(*cmps: Comparator) -> Callable[[FunctionGraph], list[Apply]
 
 
 def key_to_cmp(key: Callable[[Any], Any]) -> Comparator:
-    """Return a comparator that compares what `key` gives."""
+    """Return a comparator of the results of `key`."""
     return lambda a, b: cmp(key(a), key(b))

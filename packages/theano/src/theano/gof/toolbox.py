@@ -1,4 +1,4 @@
-"""Features: what may be attached to a graph that changes."""
+"""Features: observers that are attached to a graph."""
 
 from typing import TYPE_CHECKING
 

@@ -82,7 +82,7 @@ NV = partial(var_lookup, NotVariable)
 
 
 class Unification:
-    """What is known of variables: which have the same value, and what values that can be.
+    """Facts about variables: sets with the same value, and their possible values.
 
     Parameters
     ----------
@@ -116,14 +116,14 @@ Answer = Any
 
 
 class FVar:
-    """Stands in the result of :func:`unify` for what a function makes of other expressions."""
+    """Stands in the result of :func:`unify` for a function of other expressions."""
 
     def __init__(self, fn: Callable[..., Any], *args: Any) -> None:
         self.fn = fn
         self.args = args
 
     def __call__(self, u: Unification) -> Any:
-        """Return what the function makes of the expressions as they are after the unification `u`."""
+        """Return the value of the function for the expressions after the unification `u`."""
         return self.fn(*[unify_build(arg, u) for arg in self.args])
 
 
@@ -159,7 +159,7 @@ def _narrowed(a: Any, b: Any) -> Answer:
 
 
 def unify_walk(a: Any, b: Any, U: Unification) -> Answer:
-    """Return the unification `U` with what makes `a` and `b` equal; False where nothing does.
+    """Return the unification `U` with the facts that make `a` and `b` equal; False where nothing does.
 
     Objects of other classes may have a method ``__unify_walk__(other, U)``, which is asked for them.
     """
@@ -225,7 +225,7 @@ def unify_build(x: Any, U: Unification) -> Any:
 
 
 def unify(a: Any, b: Any) -> tuple[Any, Answer]:
-    """Return what `a` and `b` are when their variables have the right values, and the unification.
+    """Return `a` and `b` with the values of their variables, and the unification.
 
     Returns
     -------
@@ -241,5 +241,5 @@ def unify(a: Any, b: Any) -> tuple[Any, Answer]:
     >>> unify.unify([5, [A, B]], [A, [1, 2]])
     (None, False)
     """
-    found = unify_walk(a, b, Unification())
-    return (None, False) if found is False else (unify_merge(a, b, found), found)
+    unification = unify_walk(a, b, Unification())
+    return (None, False) if unification is False else (unify_merge(a, b, unification), unification)

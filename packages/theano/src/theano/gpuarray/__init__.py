@@ -57,9 +57,9 @@ def pygpu_parse_version(version_string: str) -> PygpuVersion:
     >>> gpuarray.pygpu_parse_version("0.7.6+20.g9cec614")[:3]
     (0, 7, 6)
     """
-    major, minor, rest = version_string.split(".", 2)
-    patch = int(rest.split("+")[0].split(".")[0])
-    return PygpuVersion(int(major), int(minor), patch, f"{int(major)}.{int(minor)}.{rest}")
+    major, minor, remainder = version_string.split(".", 2)
+    patch = int(remainder.split("+")[0].split(".")[0])
+    return PygpuVersion(int(major), int(minor), patch, f"{int(major)}.{int(minor)}.{remainder}")
 
 
 def __getattr__(name: str) -> bool:

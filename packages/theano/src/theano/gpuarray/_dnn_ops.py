@@ -1,4 +1,4 @@
-"""Softmax and batch normalization on devices by documented names; functions contain what they stand for."""
+"""Softmax and batch normalization on devices by documented names; functions contain the ops that they stand for."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ._expressions import OnDevice
 
 _ALGORITHMS, _SOFTMAX_MODES = ("fast", "accurate", "log"), ("instance", "channel")
 _NORMALIZATION_MODES = ("per-activation", "spatial")
-#: Dimensions of what softmax takes: batch, channels, rows, columns.
+#: Dimensions of the operand of softmax: batch, channels, rows, columns.
 _NDIM = 4
 
 
@@ -48,16 +48,16 @@ class _SoftmaxBase(ExpressionOp):
 
     def operands(self, *inputs: Any) -> list[Any]:
         """Take tensors with four dimensions."""
-        found = [as_tensor_variable(x) for x in inputs]
-        if len(found) != self.count or any(v.type.ndim != _NDIM for v in found):
+        variables = [as_tensor_variable(x) for x in inputs]
+        if len(variables) != self.count or any(v.type.ndim != _NDIM for v in variables):
             raise TypeError(
                 format_error(
                     f"{type(self).__name__} takes tensors with {_NDIM} dimensions, {self.count} of them",
-                    context=[describe(v) for v in found],
+                    context=[describe(v) for v in variables],
                     hint="add dimensions with dimshuffle: batch and channels come first",
                 )
             )
-        return found
+        return variables
 
     def _axes(self) -> tuple[int, ...]:
         return (1,) if self.mode == "channel" else (1, 2, 3)
@@ -102,7 +102,7 @@ class GpuDnnSoftmax(GpuDnnSoftmaxBase, _Softmax):
     """Softmax of images on a device, by cuDNN where it is there."""
 
     def layer(self) -> LayerOp:
-        """Return what cuDNN has for this."""
+        """Return cuDNN's layer for this op."""
         return SoftmaxLayer(self.algo, self.mode)
 
 
@@ -110,7 +110,7 @@ class GpuDnnSoftmaxGrad(GpuDnnSoftmaxBase, _SoftmaxGrad):
     """The gradient of softmax on a device; operands are the gradient by its result, and this result."""
 
     def layer(self) -> LayerOp:
-        """Return what cuDNN has for this."""
+        """Return cuDNN's layer for this op."""
         return SoftmaxLayerGrad(self.algo, self.mode)
 
 
@@ -149,10 +149,10 @@ class _BatchNorm(ExpressionOp):
                     hint="pass running_mean and running_var if it is true, and neither if it is not",
                 )
             )
-        found = [as_tensor_variable(v) for v in (x, scale, bias)]
+        variables = [as_tensor_variable(v) for v in (x, scale, bias)]
         numbers = [epsilon, running_average_factor] if self.running_averages else [epsilon]
-        found += [cast(v, found[0].type.dtype) for v in numbers]
-        return found + [as_tensor_variable(v) for v in running if v is not None]
+        variables += [cast(v, variables[0].type.dtype) for v in numbers]
+        return variables + [as_tensor_variable(v) for v in running if v is not None]
 
     def expression(self, x: Any, scale: Any, bias: Any, epsilon: Any, *running: Any) -> list[Any]:
         """Return the normalized batch, mean, inverse of the standard deviation, and new running averages."""
@@ -180,7 +180,7 @@ class GpuDnnBatchNorm(OnDevice, _BatchNorm):
     """
 
     def layer(self) -> LayerOp:
-        """Return what cuDNN has for this."""
+        """Return cuDNN's layer for this op."""
         return NormalizationLayer(self.mode, self.running_averages)
 
 
@@ -193,8 +193,8 @@ class _BatchNormInference(ExpressionOp):
 
     def operands(self, x: Any, scale: Any, bias: Any, mean: Any, var: Any, epsilon: Any = 1e-4) -> list[Any]:
         """Take a batch, scale, shift, mean and variance."""
-        found = [as_tensor_variable(v) for v in (x, scale, bias, mean, var)]
-        return [*found, cast(epsilon, found[0].type.dtype)]
+        variables = [as_tensor_variable(v) for v in (x, scale, bias, mean, var)]
+        return [*variables, cast(epsilon, variables[0].type.dtype)]
 
     def expression(self, *inputs: Any) -> list[Any]:
         """Return the normalized batch."""
@@ -215,5 +215,5 @@ class GpuDnnBatchNormInference(OnDevice, _BatchNormInference):
     """
 
     def layer(self) -> LayerOp:
-        """Return what cuDNN has for this."""
+        """Return cuDNN's layer for this op."""
         return NormalizationLayerTest(self.mode)

@@ -62,7 +62,7 @@ class RNNBlock:
     hidden_size : int
         Length of the states.
     num_layers : int
-        Each takes what the one before gives.
+        Each takes the output of the one before.
     rnn_mode : {'rnn_relu', 'rnn_tanh', 'lstm', 'gru'}
     input_mode : {'linear', 'skip'}
         Whether the input of the first layer is multiplied by matrices; otherwise it must be as long as the states, and
@@ -101,16 +101,16 @@ class RNNBlock:
         context_name: Hashable = None,
     ) -> None:
         self.dtype = str(np.dtype(dtype))
-        for name, value, known in (
+        for name, value, allowed in (
             ("dtype", self.dtype, _DTYPES),
             ("rnn_mode", rnn_mode, tuple(_CELLS)),
             ("input_mode", input_mode, _INPUT_MODES),
             ("direction_mode", direction_mode, _DIRECTION_MODES),
         ):
-            if value not in known:
+            if value not in allowed:
                 raise ValueError(
                     format_error(
-                        f"RNNBlock: unknown {name} {value!r}", hint="use one of " + ", ".join(map(repr, known))
+                        f"RNNBlock: unknown {name} {value!r}", hint="use one of " + ", ".join(map(repr, allowed))
                     )
                 )
         self.hidden_size, self.num_layers = _positive("hidden_size", hidden_size), _positive("num_layers", num_layers)
@@ -140,7 +140,7 @@ class RNNBlock:
         Parameters
         ----------
         w : shared variable or vector
-            All parameters. Of a shared variable its own memory is viewed, so that what is written into a part,
+            All parameters. Of a shared variable its own memory is viewed, so that a write into a part,
             ``part[:] = value``, is written into the variable; of another vector, parts are expressions.
         layer : int
             From 0 on. Where layers have two directions each counts: those of layer k are 2 k, and 2 k + 1 backwards.
@@ -167,11 +167,11 @@ class RNNBlock:
         vector = _memory_of(w)
         size = self.get_param_size(input_size)
         typed: Any = vector.type if isinstance(vector, Variable) else vector
-        known = tuple(typed.shape)
-        if len(known) != 1 or known[0] not in (None, size):
+        shape = tuple(typed.shape)
+        if len(shape) != 1 or shape[0] not in (None, size):
             raise ValueError(
                 format_error(
-                    f"RNNBlock.split_params: the parameters have the shape {known}",
+                    f"RNNBlock.split_params: the parameters have the shape {shape}",
                     hint=f"make a vector of get_param_size(input_size) = {size} elements",
                 )
             )
@@ -224,8 +224,8 @@ class RNNBlock:
         states = [self._operand("hx", hx, 3), *([] if cx is None else [self._operand("cx", cx, 3)])]
         if name is _HOST:
             return self._all_layers(weights, inputs, states)
-        found = network_by_library(self._layer(), name, [weights, inputs, *states])
-        return found or [as_gpuarray_variable(v, name) for v in self._all_layers(weights, inputs, states)]
+        results = network_by_library(self._layer(), name, [weights, inputs, *states])
+        return results or [as_gpuarray_variable(v, name) for v in self._all_layers(weights, inputs, states)]
 
     def _layer(self) -> RecurrentLayer:
         """Return the network as cuDNN has it."""
@@ -240,13 +240,15 @@ class RNNBlock:
         last: list[list[Any]] = [[] for _ in states]
         for k, part in enumerate(self._layout.parts(input_dim)):
             if k % directions == 0:
-                given, found = inputs, []
-            steps, ends = self._one_layer(weights, part, given, [v[k] for v in states], backwards=k % directions == 1)
-            found.append(steps)
-            for kept, end in zip(last, ends, strict=True):
-                kept.append(end)
+                layer_inputs, outputs = inputs, []
+            steps, ends = self._one_layer(
+                weights, part, layer_inputs, [v[k] for v in states], backwards=k % directions == 1
+            )
+            outputs.append(steps)
+            for state, end in zip(last, ends, strict=True):
+                state.append(end)
             if k % directions == directions - 1:
-                inputs = found[0] if directions == 1 else concatenate(found, axis=2)
+                inputs = outputs[0] if directions == 1 else concatenate(outputs, axis=2)
         return [inputs, *(stack(kept) for kept in last)]
 
     def _one_layer(
@@ -271,11 +273,11 @@ class RNNBlock:
 
         def step(given: Any, *more: Any) -> list[Any]:
             *now, factor, added = more
-            kept = dot(now[0], factor) + added
-            parts = [[v[:, g * hidden : (g + 1) * hidden] for g in range(gates)] for v in (given, kept)]
+            recurrent = dot(now[0], factor) + added
+            parts = [[v[:, g * hidden : (g + 1) * hidden] for g in range(gates)] for v in (given, recurrent)]
             return cell(parts[0], parts[1], now)
 
-        found, _ = scan(
+        outputs, _ = scan(
             step,
             sequences=[products],
             outputs_info=list(states),
@@ -283,7 +285,7 @@ class RNNBlock:
             go_backwards=backwards,
             name=f"RNNBlock {self.rnn_mode}",
         )
-        every = list(found) if isinstance(found, (list, tuple)) else [found]
+        every = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
         return every[0][::-1] if backwards else every[0], [v[-1] for v in every]
 
     def _input_dim(self, input_size: Sequence[int]) -> int:
@@ -303,16 +305,16 @@ class RNNBlock:
 
     def _operand(self, name: str, value: Any, ndim: int) -> Any:
         on_device = isinstance(getattr(value, "type", None), GpuArrayType)
-        found = host_from_gpu(value) if on_device else as_tensor_variable(value)
-        if found.type.ndim != ndim or found.type.dtype != self.dtype:
+        variable = host_from_gpu(value) if on_device else as_tensor_variable(value)
+        if variable.type.ndim != ndim or variable.type.dtype != self.dtype:
             raise TypeError(
                 format_error(
-                    f"RNNBlock.apply: {name} is {found.type.dtype} with {found.type.ndim} dimensions",
-                    context=[describe(found)],
+                    f"RNNBlock.apply: {name} is {variable.type.dtype} with {variable.type.ndim} dimensions",
+                    context=[describe(variable)],
                     hint=f"make it {self.dtype} with {ndim} dimensions",
                 )
             )
-        return found
+        return variable
 
     def _place(self, *operands: Any) -> Any:
         """Return the name of the context of the results, or _HOST."""

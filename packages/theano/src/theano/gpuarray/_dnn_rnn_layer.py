@@ -60,16 +60,16 @@ class _Recurrent(LayerOp):
         return 2 if self.mode == "lstm" else 1
 
     def instead(self, inputs: Sequence[Any]) -> Callable[[Any, Sequence[Any]], Sequence[Any]]:
-        """Return what refuses operands: loops are chosen when a graph is built."""
+        """Return the check that refuses operands: loops are chosen when a graph is built."""
         return self._refuse
 
     def _refuse(self, recorder: Any, operands: Sequence[Any]) -> Sequence[Any]:
         w, x, *states = (tuple(v.shape) for v in operands[: 2 + self.count])
-        wanted = (self.layers * (1 + self.both), x[1], self.hidden)
+        shape = (self.layers * (1 + self.both), x[1], self.hidden)
         raise ValueError(
             format_error(
                 f"RNNBlock.apply: cuDNN has no such network for parameters of shape {w} and inputs of shape {x}",
-                context=[f"first states have the shape {v}, and need {wanted}" for v in states],
+                context=[f"first states have the shape {v}, and need {shape}" for v in states],
                 hint="make as many parameters as get_param_size says for inputs of this length; with dnn.enabled=False "
                 "when the graph is built, layers are loops",
             )
@@ -79,7 +79,7 @@ class _Recurrent(LayerOp):
 class RecurrentLayer(_Recurrent):
     """A network; operands are parameters, inputs, and first states and cells.
 
-    Results are those of the last layer, last states and cells, and what the library keeps for the gradient.
+    Results are those of the last layer, last states and cells, and the reserve that the gradient needs.
     """
 
     task = "rnn"
@@ -105,19 +105,19 @@ class RecurrentLayer(_Recurrent):
         """Return the gradients by the library."""
         name = outputs[0].type.context_name
         *results, reserve = outputs
-        given = [
+        gradients = [
             as_gpuarray_variable(zeros_like(host_from_gpu(v)), name) if g is None else g
             for v, g in zip(results, cotangents[:-1], strict=True)
         ]
         op = RecurrentLayerGrad(self.mode, self.hidden, self.layers, self.both, self.skips, self.compute)
-        made: dict[str, Any] = {"return_list": True}
-        return list(GpuDnnLayer(op)(*inputs, results[0], reserve, *given, **made))
+        options: dict[str, Any] = {"return_list": True}
+        return list(GpuDnnLayer(op)(*inputs, results[0], reserve, *gradients, **options))
 
 
 class RecurrentLayerGrad(_Recurrent):
     """The gradients of a network by its operands.
 
-    Operands are those of the network, its results and what was kept, and the gradients by results, states and cells.
+    Operands are those of the network, its results and its reserve, and the gradients by results, states and cells.
     """
 
     task = "rnn_grad"
@@ -130,7 +130,7 @@ class RecurrentLayerGrad(_Recurrent):
         """Return the gradients of the loops."""
         w, x, *first = inputs[: 2 + self.count]
         dy, *last = inputs[4 + self.count :]
-        # The results are computed again; what was kept is of no use here.
+        # The results are computed again; the reserve is of no use here.
         return list(Lop(self.compute(w, x, first), [w, x, *first], [dy, *last]))
 
     def shapes(self, shapes: Sequence[Any]) -> list[Any]:
@@ -155,5 +155,5 @@ def network_by_library(op: RecurrentLayer, context_name: Hashable, operands: Seq
     if workspace_of(context, call) is None:
         return None
     placed = [as_gpuarray_variable(v, context_name) for v in operands]
-    found = library_results(op, context_name, *placed)
-    return None if found is None else found[:-1]
+    results = library_results(op, context_name, *placed)
+    return None if results is None else results[:-1]

@@ -16,7 +16,7 @@ from ._expressions import OnDevice
 
 def _tensors(op: object, **given: tuple[Any, int]) -> list[Any]:
     """Return operands as tensors; TypeError if numbers of dimensions are wrong."""
-    found = []
+    tensors = []
     for name, (value, ndim) in given.items():
         variable = as_tensor_variable(value)
         if variable.type.ndim != ndim:
@@ -28,8 +28,8 @@ def _tensors(op: object, **given: tuple[Any, int]) -> list[Any]:
                     "affine maps (batch, 2, 3)",
                 )
             )
-        found.append(variable)
-    return found
+        tensors.append(variable)
+    return tensors
 
 
 class _Grid(ExpressionOp):
@@ -48,7 +48,7 @@ class GpuDnnTransformerGrid(OnDevice, _Grid):
     moved = 1
 
     def layer(self) -> LayerOp:
-        """Return what cuDNN has for this."""
+        """Return cuDNN's layer for this op."""
         return GridLayer()
 
     def make_node(self, theta: Any, out_dims: Any) -> Any:
@@ -83,7 +83,7 @@ class GpuDnnTransformerSampler(OnDevice, _Sampler):
     """Images at points, interpolated linearly along both axes; outside the images there are zeros."""
 
     def layer(self) -> LayerOp:
-        """Return what cuDNN has for this."""
+        """Return cuDNN's layer for this op."""
         return SamplerLayer()
 
     def make_node(self, img: Any, grid: Any) -> Any:
@@ -94,7 +94,7 @@ class GpuDnnTransformerSampler(OnDevice, _Sampler):
         img : tensor_like
             Of shape (batch, channels, rows, columns).
         grid : tensor_like
-            What :class:`GpuDnnTransformerGrid` gives: x and y from -1 to 1, of shape (batch, rows, columns, 2).
+            The result of :class:`GpuDnnTransformerGrid`: x and y from -1 to 1, of shape (batch, rows, columns, 2).
 
         Raises
         ------
@@ -118,7 +118,7 @@ class GpuDnnTransformerGradI(OnDevice, _SamplerGrad):
     """The gradients of sampling by images and points; operands are these, and the gradient by the sampled images."""
 
     def layer(self) -> LayerOp:
-        """Return what cuDNN has for this."""
+        """Return cuDNN's layer for this op."""
         return SamplerLayerGrad()
 
 
@@ -136,7 +136,7 @@ class GpuDnnTransformerGradT(OnDevice, _GridGrad):
     """The gradient of points by the affine maps that make them; the operand is the gradient by the points."""
 
     def layer(self) -> LayerOp:
-        """Return what cuDNN has for this."""
+        """Return cuDNN's layer for this op."""
         return GridLayerGrad()
 
 

@@ -123,8 +123,8 @@ class SamplerLayer(_Transformer):
 
     def gradient(self, inputs: Sequence[Any], outputs: Sequence[Any], cotangents: Sequence[Any]) -> list[Any] | None:
         """Return the gradients by images and points, which the library computes, too."""
-        made: dict[str, Any] = {"return_list": True}
-        return list(GpuDnnLayer(SamplerLayerGrad())(*inputs, cotangents[0], **made))
+        options: dict[str, Any] = {"return_list": True}
+        return list(GpuDnnLayer(SamplerLayerGrad())(*inputs, cotangents[0], **options))
 
 
 class SamplerLayerGrad(_Transformer):
@@ -135,8 +135,8 @@ class SamplerLayerGrad(_Transformer):
     def expression(self, *inputs: Any) -> list[Any]:
         """Return the gradients by images and points."""
         image, grid, dy = inputs
-        found: list[Any] = grad(None, [image, grid], known_grads={_bilinear(image, grid): dy})
-        return found
+        gradients: list[Any] = grad(None, [image, grid], known_grads={_bilinear(image, grid): dy})
+        return gradients
 
     def shapes(self, shapes: Sequence[Any]) -> list[Any]:
         """Return the shapes of images and points."""

@@ -14,7 +14,7 @@ from ..tensor._expression_ops import ExpressionOp
 class OnDevice(ExpressionOp):
     """A mix-in, before a class of expressions of the host: operands are moved to a device, and results are there.
 
-    What it computes is the expression of the host, which rewriting moves to the device; or a node that asks cuDNN where
+    It computes the expression of the host, which rewriting moves to the device; or it is a node that asks cuDNN where
     the context can use that, and :meth:`layer` names one.
     """
 
@@ -31,16 +31,16 @@ class OnDevice(ExpressionOp):
         ]
 
     def layer(self) -> LayerOp | None:
-        """Return what cuDNN has for this; None where it has nothing."""
+        """Return cuDNN's layer for this op; None where there is none."""
         return None
 
     def expression(self, *inputs: Any) -> list[Any]:
         """Return the outputs of the op of the host, moved to the device of the first operand."""
         name = inputs[0].type.context_name
         layer = self.layer()
-        found = None if layer is None else library_results(layer, name, *inputs)
-        if found is not None:
-            return found
+        results = None if layer is None else library_results(layer, name, *inputs)
+        if results is not None:
+            return results
         return [as_gpuarray_variable(v, name) for v in super().expression(*map(_on_host, inputs))]
 
 

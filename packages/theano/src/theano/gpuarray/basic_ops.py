@@ -1,4 +1,4 @@
-"""Transfers, arrays that are made on devices, and what ops with kernels of their own derive from."""
+"""Transfers, arrays that are made on devices, and bases of ops with kernels of their own."""
 
 from __future__ import annotations
 

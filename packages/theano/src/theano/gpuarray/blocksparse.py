@@ -27,7 +27,7 @@ class _Blocks(ExpressionOp):
         self.inplace = bool(inplace)
 
     def operands(self, *inputs: Any) -> list[Any]:
-        """Take what the op of the host takes."""
+        """Apply to the operands of the host's op."""
         return list(self._host_class().make_node(*inputs).inputs)
 
 

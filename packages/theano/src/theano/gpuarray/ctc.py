@@ -19,7 +19,7 @@ class _Loss(ExpressionOp):
         self.compute_grad = bool(compute_grad)
 
     def operands(self, *inputs: Any) -> list[Any]:
-        """Take what the op of the host takes."""
+        """Apply to the operands of the host's op."""
         return list(ConnectionistTemporalClassification(self.compute_grad).make_node(*inputs).inputs)
 
     def expression(self, *inputs: Any) -> list[Any]:

@@ -46,7 +46,7 @@ DNN_CONV_ALGO_CHOOSE_TIME = ["time_once", "time_on_shape_change"]
 
 
 class _Question:
-    """A question about the library; `avail` and `msg` say what was found when it was asked last, and why.
+    """A question about the library; `avail` and `msg` hold the latest answer, and its reason.
 
     Parameters
     ----------

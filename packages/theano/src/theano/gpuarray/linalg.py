@@ -38,7 +38,7 @@ class _OneMatrix(ExpressionOp):
         raise TypeError(f"{type(self).__name__} has no op of the host")
 
     def operands(self, A: Any) -> list[Any]:
-        """Take what the op of the host takes."""
+        """Apply to the operands of the host's op."""
         return list(self.host().make_node(A).inputs)
 
     def expression(self, A: Any) -> list[Any]:
@@ -53,7 +53,7 @@ class _Equations(ExpressionOp):
     trans: str
 
     def operands(self, A: Any, b: Any) -> list[Any]:
-        """Take what the op of the host takes."""
+        """Apply to the operands of the host's op."""
         return list(Solve(self.structure).make_node(A, b).inputs)
 
     def expression(self, A: Any, b: Any) -> list[Any]:
@@ -183,8 +183,8 @@ class _Orthogonal(ExpressionOp):
 
     def expression(self, A: Any) -> list[Any]:
         """Return the factors."""
-        found = qr(A, "reduced" if self.complete else "r")
-        return list(found) if self.complete else [found]
+        factors = qr(A, "reduced" if self.complete else "r")
+        return list(factors) if self.complete else [factors]
 
 
 class GpuMagmaQR(OnDevice, _Orthogonal):

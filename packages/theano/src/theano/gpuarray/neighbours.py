@@ -14,6 +14,6 @@ class GpuImages2Neibs(OnDevice, Images2Neibs):
     mode : {'valid', 'half', 'full', 'wrap_centered', 'ignore_borders'}
     """
 
-    # What it stands for runs on the device, where it is part of the function.
+    # The op it stands for runs on the device, where it is part of the function.
     inline = True
     moved = 1

@@ -20,7 +20,7 @@ class _RowSoftmax(ExpressionOp):
     """Softmax of the rows of a matrix."""
 
     def operands(self, x: Any) -> list[Any]:
-        """Take what a softmax along the second dimension takes."""
+        """Apply to the operand of a softmax along the second dimension."""
         return list(Softmax(1).make_node(as_tensor_variable(x)).inputs)
 
     def expression(self, x: Any) -> list[Any]:

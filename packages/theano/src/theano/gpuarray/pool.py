@@ -20,7 +20,7 @@ from theano_tensor.device import (
 
 
 class GpuMaxPoolRop(OnDevice, MaxPoolRop):
-    """What pooling makes of a direction in which images on a device change.
+    """The derivative of pooling along a direction in which images on a device change.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ def check_and_convert_boolean_masks(input: Any, idx_list: Sequence[Any]) -> list
     Parameters
     ----------
     input : object with a shape
-        What is indexed.
+        The array to index.
     idx_list : sequence
         Integers, slices, None, arrays of integers, and boolean masks.
 

@@ -1,4 +1,4 @@
-"""What an expression is: variables, nodes and walks over them."""
+"""Expressions: variables, nodes and walks over them."""
 
 from theano_graph import (
     applys_between as applys_between,

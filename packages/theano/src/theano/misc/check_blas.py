@@ -33,7 +33,7 @@ def execute(
     execute : bool
         Whether to run it; otherwise the time is 0.
     verbose : bool
-        Whether to say what BLAS is used, and how.
+        Whether to name the BLAS in use, and how it is called.
     M, N, K : int
         `a` is M by N, `b` is N by K.
     iters : int
@@ -44,7 +44,7 @@ def execute(
     Returns
     -------
     tuple of (float, str)
-        Seconds for all runs, and what computes the product.
+        Seconds for all runs, and the library that computes the product.
     """
     rng = np.random.default_rng(23)
     values = [np.asarray(rng.random(shape), order=order) for shape in ((M, N), (N, K), (M, K))]  # type: ignore[call-overload]  # one of two letters
@@ -72,20 +72,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="check_blas.py", description="Times products of matrices.")
     parser.add_argument("--version", action="version", version=f"theano {theano.__version__}")
     parser.add_argument("-q", "--quiet", action="store_true", help="print the seconds alone")
-    parser.add_argument("--print_only", action="store_true", help="say what would be used, without running it")
+    parser.add_argument("--print_only", action="store_true", help="name the BLAS, without running it")
     for name, meaning in (("M", "rows of the first"), ("N", "columns of the first"), ("K", "columns of the second")):
         parser.add_argument(f"-{name}", type=int, default=2000, help=f"{meaning} matrix (2000)")
     parser.add_argument("--iter", type=int, default=10, help="number of products (10)")
     parser.add_argument("--order", choices=("C", "F"), default="C", help="order of the elements in memory")
-    given = parser.parse_args(arguments)
-    seconds, how = execute(not given.print_only, not given.quiet, given.M, given.N, given.K, given.iter, given.order)
-    if given.print_only:
+    options = parser.parse_args(arguments)
+    seconds, how = execute(
+        not options.print_only, not options.quiet, options.M, options.N, options.K, options.iter, options.order
+    )
+    if options.print_only:
         return 0
-    if given.quiet:
+    if options.quiet:
         print(f"{seconds:.4f}")
     else:
-        rate = 2 * given.M * given.N * given.K * given.iter / seconds / 1e9
-        print(f"{given.iter} products by {how}: {seconds:.3f} s, {rate:.1f} GFLOPS in {theano.config.floatX}")
+        rate = 2 * options.M * options.N * options.K * options.iter / seconds / 1e9
+        print(f"{options.iter} products by {how}: {seconds:.3f} s, {rate:.1f} GFLOPS in {theano.config.floatX}")
     return 0
 
 

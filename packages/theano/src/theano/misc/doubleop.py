@@ -16,7 +16,7 @@ class DoubleOp(Op):
     Parameters
     ----------
     x : tensor
-        What is doubled.
+        The operand.
 
     Returns
     -------
@@ -25,7 +25,7 @@ class DoubleOp(Op):
 
     See Also
     --------
-    theano.tensor.mul : ``x * 2`` does the same for any tensor `x`, and is fused with what stands around it.
+    theano.tensor.mul : ``x * 2`` does the same for any tensor `x`, and is fused with its neighbours.
 
     Examples
     --------
@@ -53,7 +53,7 @@ class DoubleOp(Op):
         return input_shapes
 
     def grad(self, inputs: Sequence[Variable], output_grads: Sequence[Any]) -> list[Any]:
-        """Twice what comes from above."""
+        """Twice the cotangent."""
         return [output_grads[0] * 2]
 
     def R_op(self, inputs: Sequence[Variable], eval_points: Sequence[Any]) -> list[Any]:

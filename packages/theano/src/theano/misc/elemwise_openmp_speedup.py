@@ -1,4 +1,4 @@
-"""What threads gain for elementwise operations: ``OMP_NUM_THREADS=2 python elemwise_openmp_speedup.py``.
+"""The gain of threads for elementwise operations: ``OMP_NUM_THREADS=2 python elemwise_openmp_speedup.py``.
 
 A cheap and a costly operation are timed with and without threads, on as many elements as the flag
 ``openmp_elemwise_minsize`` says: the size from which threads are used for cheap ones.
@@ -51,12 +51,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--version", action="version", version=f"theano {theano.__version__}")
     parser.add_argument("-N", type=int, default=theano.config.openmp_elemwise_minsize, help="number of elements")
     parser.add_argument("--iter", type=int, default=200, help="number of calls (200)")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     for name, operation in OPERATIONS.items():
-        alone, together = (seconds_of(operation, given.N, given.iter, openmp) for openmp in (False, True))
+        alone, together = (seconds_of(operation, options.N, options.iter, openmp) for openmp in (False, True))
         print(
-            f"{name} operation on {given.N} elements: {alone * 1e6:.1f} us alone, {together * 1e6:.1f} us in threads, "
-            f"{alone / together:.2f} times as fast"
+            f"{name} operation on {options.N} elements: {alone * 1e6:.1f} us alone, "
+            f"{together * 1e6:.1f} us in threads, {alone / together:.2f} times as fast"
         )
     return 0
 

@@ -13,7 +13,7 @@ class frozendict(Mapping[Any, Any]):
     Parameters
     ----------
     *args, **kwargs
-        What `dict` takes.
+        The arguments of `dict`.
 
     Examples
     --------

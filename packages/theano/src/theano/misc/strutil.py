@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 
 def render_string(string: str, sub: Mapping[str, object]) -> str:
-    """Return ``string % sub``, with an error that tells what is missing.
+    """Return ``string % sub``, with an error that names the missing key.
 
     Parameters
     ----------

@@ -70,14 +70,14 @@ class FFT(Op):
         """Use NumPy; ValueError for half of an odd number of frequencies."""
         frames, n, axis = inputs
         transform = np.fft.ifft if self.inverse else np.fft.fft
-        found = transform(frames, int(n), int(axis))
+        transformed = transform(frames, int(n), int(axis))
         if self.half:
-            if found.shape[int(axis)] % 2:
+            if transformed.shape[int(axis)] % 2:
                 raise ValueError(
                     format_error("half of an odd number of frequencies is undefined", hint="use an even n")
                 )
-            found = np.take(found, range(found.shape[int(axis)] // 2), axis=int(axis))
-        output_storage[0][0] = found.astype("complex128", copy=False)
+            transformed = np.take(transformed, range(transformed.shape[int(axis)] // 2), axis=int(axis))
+        output_storage[0][0] = transformed.astype("complex128", copy=False)
         output_storage[1][0] = None
 
     def grad(self, inp: Sequence[Any], out: Sequence[Any]) -> list[Variable | None]:
@@ -106,10 +106,10 @@ def dct_matrix(rows: int, cols: int, unitary: bool = True) -> np.ndarray[Any, An
            [ 0.707, -0.707]])
     """
     angles = np.outer(np.arange(rows), 2 * np.arange(cols) + 1) * np.pi / (2.0 * cols)
-    found: np.ndarray[Any, Any] = np.cos(angles) * np.sqrt(2.0 / cols)
+    matrix: np.ndarray[Any, Any] = np.cos(angles) * np.sqrt(2.0 / cols)
     if unitary:
-        found[0] *= np.sqrt(0.5)
-    return found
+        matrix[0] *= np.sqrt(0.5)
+    return matrix
 
 
 batch_rule.register(FFT, GradTodo)(run_in_a_loop)

@@ -46,7 +46,7 @@ __all__ = [
 ]
 
 mrg_uniform_base = mrg_uniform
-#: What Theano 1.1 calls it.
+#: Its name in Theano 1.1.
 MRG_RandomStream = MRG_RandomStreams
 multMatVect = also_called(__name__, "multMatVect", mult_mat_vect, A="first", B="second")
 
@@ -64,11 +64,11 @@ def mrg_next_value(rstate: Any, new_rstate: Any, NORM: Any, mask: int, offset: A
     new_rstate : array of 6 int32
         Where the state after that goes.
     NORM : float
-        What the number is multiplied by.
+        The factor of the number.
     mask : int
         The bits of it that are kept.
     offset : number
-        What is added to it before it is multiplied.
+        The addend before the factor.
 
     Returns
     -------

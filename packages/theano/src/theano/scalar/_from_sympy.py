@@ -23,8 +23,8 @@ def include_line(line: str) -> bool:
 
 def sympy_dtype(expr: Any) -> str:
     """Return the C type of a formula's value."""
-    found: str = importlib.import_module("sympy.utilities.codegen").get_default_datatype(expr).cname
-    return found
+    dtype: str = importlib.import_module("sympy.utilities.codegen").get_default_datatype(expr).cname
+    return dtype
 
 
 def theano_dtype(expr: Any) -> ScalarType:
@@ -38,7 +38,7 @@ class SymPyCCode(ScalarOp):
     Parameters
     ----------
     inputs : list of sympy.Symbol
-        What the inputs of the op stand for in the formula.
+        The symbols for the inputs of the op.
     expr : sympy.Expr
     name : str, optional
         Of the function in C; made up by default.
@@ -96,8 +96,8 @@ class SymPyCCode(ScalarOp):
             SymPyCCode(self.inputs, self.expr.diff(symbol), name=f"{self.name}_grad_{i}")(*inputs)
             for i, symbol in enumerate(self.inputs)
         ]
-        (given,) = output_gradients
-        return [part if _is_one(given) else given * part for part in parts]
+        (gradient,) = output_gradients
+        return [part if _is_one(gradient) else gradient * part for part in parts]
 
     def _info(self) -> tuple[Any, ...]:
         return type(self), self.name, tuple(self.inputs), self.expr

@@ -49,9 +49,9 @@ class NumpyAutocaster:
             return np.asarray(x)
         if isinstance(x, float) and config.floatX != "float64" and config.floatX in self.dtypes:
             return np.asarray(x, config.floatX)
-        wanted = [d for d in self.dtypes if d != "float16" or config.floatX == "float16"]
+        dtypes = [d for d in self.dtypes if d != "float16" or config.floatX == "float16"]
         with np.errstate(all="ignore"):
-            candidates = [np.asarray(x).astype(dtype) for dtype in wanted]
+            candidates = [np.asarray(x).astype(dtype) for dtype in dtypes]
         return next((c for c in candidates if np.all(c == x)), candidates[-1])
 
 
@@ -92,8 +92,8 @@ def cast(x: Any, dtype: str) -> Any:
     'float32'
     """
     scalar = as_scalar(x)
-    wanted = config.floatX if dtype == "floatX" else dtype
-    return scalar if scalar.dtype == wanted else _cast(wanted)(scalar)
+    target_dtype = config.floatX if dtype == "floatX" else dtype
+    return scalar if scalar.dtype == target_dtype else _cast(target_dtype)(scalar)
 
 
 def as_common_dtype(*vars: Any) -> Iterator[Any]:
@@ -103,7 +103,7 @@ def as_common_dtype(*vars: Any) -> Iterator[Any]:
 
 
 def int_or_true_div(x_discrete: bool, y_discrete: bool) -> Any:
-    """Return the op that ``/`` is for integers or other numbers: what the flag ``int_division`` says for two integers.
+    """Return the op that ``/`` is for integers or other numbers: for two integers, by the flag ``int_division``.
 
     Raises
     ------
@@ -139,8 +139,8 @@ def _multi(*types: ScalarType) -> Any:
 
         return make
 
-    made = [maker(type_) for type_ in types]
-    return made[0] if len(made) == 1 else made
+    variables = [maker(type_) for type_ in types]
+    return variables[0] if len(variables) == 1 else variables
 
 
 ints = _multi(_Type("int64"))
@@ -205,12 +205,12 @@ def round_half_away_from_zero_vec(a: Any) -> Any:
 
 
 class Compositef32:
-    """Changes scalar graphs so that they compute in float32 what they compute in float16."""
+    """Changes scalar graphs so that they compute in float32 instead of float16."""
 
     def apply(self, fgraph: FunctionGraph) -> tuple[list[Any], list[Any]]:
-        """Return inputs and outputs of a graph that says what `fgraph` says, without float16."""
-        found = Composite(fgraph.inputs, fgraph.outputs).clone_float32()
-        return found.inputs, found.outputs
+        """Return inputs and outputs of a graph equal to `fgraph`, without float16."""
+        composite = Composite(fgraph.inputs, fgraph.outputs).clone_float32()
+        return composite.inputs, composite.outputs
 
 
 composite_f32 = Compositef32()

@@ -1,4 +1,4 @@
-"""Helpers of loops that programs for Theano 1.0 import: copies, parts of what a step returns, room for results."""
+"""Helpers of loops that programs for Theano 1.0 import: copies, parts of a step's result, room for results."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def safe_new(x: Any, tag: str = "", dtype: str | None = None) -> Any:
         That of the new variable, if not the same. A constant is copied with its value.
     """
     if isinstance(x, Constant):
-        kept: Any = x
-        plain: Any = x if dtype is None or kept.type.dtype == dtype else as_tensor_variable(np.asarray(x.data, dtype))
+        source: Any = x
+        plain: Any = x if dtype is None or source.type.dtype == dtype else as_tensor_variable(np.asarray(x.data, dtype))
         return plain.clone()
     label = getattr(x, "name", None)
     value: Any = x
@@ -45,15 +45,15 @@ def safe_new(x: Any, tag: str = "", dtype: str | None = None) -> Any:
             value = as_tensor_variable(value)
     if dtype is not None and value.type.dtype != dtype:
         value = value.astype(dtype)
-    found = value.type.make_variable(None if label is None else label + tag)
+    copy_of_value = value.type.make_variable(None if label is None else label + tag)
     if config.compute_test_value != "off":
         with contextlib.suppress(MissingTestValueError):
-            found.tag.test_value = copy.deepcopy(get_test_value(value))
-    return found
+            copy_of_value.tag.test_value = copy.deepcopy(get_test_value(value))
+    return copy_of_value
 
 
 def traverse(out: Any, x: Any, x_copy: Any, d: dict[Any, Any], visited: set[Any] | None = None) -> dict[Any, Any]:
-    """Add to `d`, for `out` and what it is computed of, that `x` becomes `x_copy`; return `d`."""
+    """Add to `d`, for `out` and its ancestors, that `x` becomes `x_copy`; return `d`."""
     seen = set() if visited is None else visited
     pending = [out]
     while pending:
@@ -94,9 +94,9 @@ def expand_empty(tensor_var: Any, size: Any) -> Any:
         return tensor_var
     lengths = [tensor_var.shape[i] for i in range(tensor_var.ndim)]
     empty = AllocEmpty(tensor_var.dtype)(size + lengths[0], *lengths[1:])
-    found = set_subtensor(empty[: lengths[0]], tensor_var)
-    found.tag.nan_guard_mode_check = False
-    return found
+    expanded = set_subtensor(empty[: lengths[0]], tensor_var)
+    expanded.tag.nan_guard_mode_check = False
+    return expanded
 
 
 def forced_replace(out: Any, x: Any, y: Any) -> Any:
@@ -112,7 +112,7 @@ def forced_replace(out: Any, x: Any, y: Any) -> Any:
     """
     if out is None:
         return None
-    found: dict[Any, Any] = {}
+    replacements: dict[Any, Any] = {}
     seen: set[Any] = set()
     pending = [out]
     while pending:
@@ -121,10 +121,10 @@ def forced_replace(out: Any, x: Any, y: Any) -> Any:
             continue
         seen.add(v)
         if equal_computations([v], [x]):
-            found[v] = y
+            replacements[v] = y
         elif v.owner is not None:
             pending += v.owner.inputs
-    return clone_replace(out, found)
+    return clone_replace(out, replacements)
 
 
 def equal_computations(
@@ -139,8 +139,8 @@ def equal_computations(
     """
     if len(xs) != len(ys):
         raise ValueError("The number of graphs in each argument must match.")
-    found: bool = _equal_computations(list(xs), list(ys), list(in_xs or ()), list(in_ys or ()))
-    return found
+    are_equal: bool = _equal_computations(list(xs), list(ys), list(in_xs or ()), list(in_ys or ()))
+    return are_equal
 
 
 def reconstruct_graph(
@@ -154,7 +154,7 @@ def reconstruct_graph(
 
 
 def get_updates_and_outputs(ls: Any) -> tuple[Any, list[Any], dict[Any, Any]]:
-    """Return the condition, the outputs and the updates of what the function of a step returned.
+    """Return the condition, the outputs and the updates from the result of a step's function.
 
     Raises
     ------

@@ -20,11 +20,11 @@ def map_variables(replacer: Replacer, graphs: Iterable[Any], additional_inputs: 
     Parameters
     ----------
     replacer : callable
-        Gets a variable and returns what stands in its place, the same variable where nothing does. What it returned
+        Gets a variable and returns its replacement, the same variable where there is none. A replacement
         is not replaced again.
     graphs : iterable of Variable
     additional_inputs : iterable of Variable
-        Inputs that what `replacer` returns uses; any are allowed here.
+        Inputs that the results of `replacer` use; any are allowed here.
 
     Raises
     ------
@@ -45,7 +45,7 @@ def map_variables(replacer: Replacer, graphs: Iterable[Any], additional_inputs: 
 
 
 class _Mapping:
-    """Variables, and what they have become; each is asked about once."""
+    """Variables and their replacements; each is asked about once."""
 
     def __init__(self, replacer: Replacer) -> None:
         self.replacer = replacer
@@ -54,7 +54,7 @@ class _Mapping:
         self.nodes: dict[Apply, list[Any]] = {}
 
     def of(self, variable: Any) -> Any:
-        """Return what a variable becomes, and all that it is computed of."""
+        """Return the replacement of a variable, and of all its ancestors."""
         for v in [*graph_inputs([variable]), *(o for n in toposort([], [variable]) for o in n.outputs)]:
             self._one(v)
         return self.known[variable]
@@ -105,7 +105,7 @@ def _inside(replacer: Replacer, node: Apply, outer: list[Any]) -> list[Any]:
 
 
 class _InnerGraph:
-    """Replacements inside an op: what they use from outside becomes an input."""
+    """Replacements inside an op: variables they use from outside become inputs."""
 
     def __init__(self, replacer: Replacer, node: Apply) -> None:
         self.replacer, self.op = replacer, node.op
@@ -113,7 +113,7 @@ class _InnerGraph:
         self.added: dict[Any, Any] = {}
 
     def replaced(self, v: Any) -> Any:
-        """Return what stands in the place of a variable of the inner graph."""
+        """Return the replacement of a variable of the inner graph."""
         new = self.replacer(v)
         if new is v:
             return v

@@ -18,7 +18,7 @@ _logger = logging.getLogger("theano.scan_module.scan_opt")
 
 
 class _LoopOptimizer(Optimizer):
-    """Brings loops into the form that runs, merges what is equal, and applies rules until nothing changes."""
+    """Brings loops into the form that runs, merges equal nodes, and applies rules until nothing changes."""
 
     rules: tuple[NodeRewriter, ...] = ()
 
@@ -35,19 +35,19 @@ class _LoopOptimizer(Optimizer):
     def process_node(self, fgraph: FunctionGraph, node: Apply) -> None:
         """Apply the rules to one loop that runs."""
         for rule in self.rules:
-            found = rule.transform(fgraph, node) if node in fgraph.apply_nodes else None
-            if isinstance(found, dict):  # rules of loops say what becomes of which variable
-                fgraph.replace_all([(old, new) for old, new in found.items() if new is not None], reason=self)
+            replacement = rule.transform(fgraph, node) if node in fgraph.apply_nodes else None
+            if isinstance(replacement, dict):  # rules of loops map variables to replacements
+                fgraph.replace_all([(old, new) for old, new in replacement.items() if new is not None], reason=self)
 
 
 class PushOutNonSeqScan(_LoopOptimizer):
-    """What depends on constants alone is computed once, before the loop."""
+    """Work that depends on constants alone is done once, before the loop."""
 
     rules = (rewrites.scan_pushout_nonseqs_ops,)
 
 
 class PushOutSeqScan(_LoopOptimizer):
-    """What depends on sequences and constants alone is computed for all steps at once, before the loop."""
+    """Work that depends on sequences and constants alone is done for all steps at once, before the loop."""
 
     rules = (rewrites.scan_pushout_seqs_ops,)
 
@@ -59,7 +59,7 @@ class PushOutScanOutput(_LoopOptimizer):
 
 
 class PushOutDot1(_LoopOptimizer):
-    """A sum over the steps of matrix products is one product of what all steps multiply."""
+    """A sum over the steps of matrix products is one product of stacks of operands."""
 
     rules = (rewrites.scan_pushout_dot1,)
 
@@ -71,7 +71,7 @@ class ScanSaveMem(_LoopOptimizer):
 
 
 class ScanInplaceOptimizer(_LoopOptimizer):
-    """Loops overwrite what is theirs wherever that is safe, as they run: nothing is to be written into the graph.
+    """Loops overwrite their own arrays wherever that is safe, as they run: nothing has to be written into the graph.
 
     Parameters
     ----------
@@ -140,5 +140,5 @@ def warning(*msg: str) -> None:
 
 
 def info(*msg: str) -> None:
-    """Log what is done."""
+    """Log the changes."""
     _logger.info("INFO theano.scan: %s", " ".join(msg))

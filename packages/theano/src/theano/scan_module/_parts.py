@@ -130,28 +130,28 @@ class scan_args:
 
     @property
     def info(self) -> dict[str, Any]:
-        """What an op of these inputs and outputs is made with."""
+        """The arguments of an op with these inputs and outputs."""
         counts = {
             f"n_{kind}": len(getattr(self, f"outer_in_{kind}"))
             for kind in ("seqs", "mit_mot", "mit_sot", "sit_sot", "nit_sot")
         }
         taps = [*self.mit_mot_in_slices, *self.mit_sot_in_slices, *([-1] for _ in self.inner_in_sit_sot)]
         written = sum(len(taps) for taps in self.mit_mot_out_slices)
-        found = {"tap_array": taps, "mit_mot_out_slices": self.mit_mot_out_slices, "n_mit_mot_outs": written}
-        return counts | found | {"n_shared_outs": len(self.outer_in_shared)} | self.other_info
+        info = {"tap_array": taps, "mit_mot_out_slices": self.mit_mot_out_slices, "n_mit_mot_outs": written}
+        return counts | info | {"n_shared_outs": len(self.outer_in_shared)} | self.other_info
 
     def __copy__(self) -> scan_args:
-        made = object.__new__(type(self))
-        made.__dict__.update({k: copy.copy(v) if isinstance(v, (list, dict)) else v for k, v in self.__dict__.items()})
-        return made
+        clone = object.__new__(type(self))
+        clone.__dict__.update({k: copy.copy(v) if isinstance(v, (list, dict)) else v for k, v in self.__dict__.items()})
+        return clone
 
     def merge(self, other: scan_args) -> scan_args:
         """Return one with the inputs and outputs of both."""
-        made = copy.copy(self)
+        merged = copy.copy(self)
         for name in self.__dict__:
             if name.startswith(("inner_", "outer_")) or name.endswith("_slices"):
-                getattr(made, name).extend(getattr(other, name))
-        return made
+                getattr(merged, name).extend(getattr(other, name))
+        return merged
 
 
 def _states(op: Any) -> list[list[Any]]:
@@ -190,7 +190,7 @@ def compress_outs(
         Those of the node.
     """
     mappings, gone = op.var_mappings, set(not_required)
-    kept = [k for k in sorted(mappings["inner_out_from_outer_out"]) if k not in gone]
+    retained = [k for k in sorted(mappings["inner_out_from_outer_out"]) if k not in gone]
     inner_in = {i for k in gone for i in mappings["inner_inp_from_outer_out"][k]}
     inner_out = {i for k in gone for i in mappings["inner_out_from_outer_out"][k]}
     outer_in = {mappings["outer_inp_from_outer_out"][k] for k in gone}
@@ -205,10 +205,10 @@ def compress_outs(
     info["mit_mot_out_slices"] = [taps for k, taps in enumerate(op.info["mit_mot_out_slices"]) if k not in gone]
     info["n_mit_mot_outs"] = sum(len(taps) for taps in info["mit_mot_out_slices"])
     before = op.n_mit_mot + op.n_mit_sot
-    single = [k for k in kept if before <= k < before + op.n_sit_sot]
+    single = [k for k in retained if before <= k < before + op.n_sit_sot]
     last = {k + before for k in op.info.get("kept_last", ())}
-    info["kept_last"] = tuple(place for place, k in enumerate(single) if k in last)
-    places = {k: place for place, k in enumerate(kept)}
+    info["kept_last"] = tuple(position for position, k in enumerate(single) if k in last)
+    places = {k: place for place, k in enumerate(retained)}
     inner_outputs = [v for i, v in enumerate(op.outputs) if i not in inner_out]
     if op.info["as_while"]:
         places[len(op.outputs) - 1] = len(inner_outputs) - 1

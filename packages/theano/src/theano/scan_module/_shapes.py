@@ -10,7 +10,7 @@ from theano_tensor.rewrites.shape_feature import ShapeFeature
 
 
 def infer_shape(outs: Sequence[Any], inputs: Sequence[Any], input_shapes: Sequence[Any]) -> list[Any]:
-    """Return the shapes of outputs as tuples of expressions, given those of the inputs; None for what has none.
+    """Return the shapes of outputs as tuples of expressions, given those of the inputs; None for a type without shape.
 
     Examples
     --------
@@ -33,7 +33,7 @@ class Validator:
     Parameters
     ----------
     valid, invalid : iterable of Variable, optional
-        What may be used, and what may not.
+        Variables that may be used, and variables that may not.
     valid_equivalent : dict, optional
         Variable that may not be used -> one that stands for it.
     """
@@ -49,7 +49,7 @@ class Validator:
         self.invalid = {*(invalid or ()), *self.valid_equivalent}
 
     def check(self, out: Any) -> tuple[Any, bool] | None:
-        """Return what may be used for `out`, and whether that is `out` itself; None if there is nothing."""
+        """Return a variable in place of `out` that may be used, and whether it is `out`; None if there is none."""
         nodes = toposort([*self.valid, *self.invalid], [out])
         for v in [v for node in nodes for v in node.inputs if v.owner is None] + [out]:
             if v.owner is None:

@@ -35,7 +35,7 @@ CLASSES = {"csc": scipy.sparse.csc_matrix, "csr": scipy.sparse.csr_matrix}
 
 
 class _Structured(SparseOp):
-    """Base of the ops whose result stores what their first operand stores."""
+    """Base of the ops whose result has the stored positions of their first operand."""
 
     like: ClassVar[int | None] = 0
 
@@ -76,7 +76,7 @@ class MulSV(_Structured):
     """The product of a sparse matrix and a vector that is repeated in each row. Regular gradient."""
 
     def compute(self, node: Apply, *values: Any) -> Any:
-        """Multiply what is stored."""
+        """Multiply the stored elements."""
         x, y = values
         return _with(x, x.data * _factors(x, y, 1))
 
@@ -87,10 +87,10 @@ class MulSV(_Structured):
 
 
 class StructuredAddSV(_Structured):
-    """A sparse matrix with a vector added to what each row stores. Structured gradient."""
+    """A sparse matrix with a vector added to the stored elements of each row. Structured gradient."""
 
     def compute(self, node: Apply, *values: Any) -> Any:
-        """Add to what is stored."""
+        """Add to the stored elements."""
         x, y = values
         return _with(x, x.data + _factors(x, y, 1))
 
@@ -113,7 +113,7 @@ class ColScaleCSC(_Structured):
         return super().make_node(x, s)
 
     def compute(self, node: Apply, *values: Any) -> Any:
-        """Multiply what is stored."""
+        """Multiply the stored elements."""
         x, s = values
         return _with(x, x.data * _factors(x, s, self._axis))
 
@@ -152,7 +152,7 @@ class AddSSData(SparseOp):
         return Apply(self, [first, second], [first.type.make_variable()])
 
     def compute(self, node: Apply, *values: Any) -> Any:
-        """Add what is stored."""
+        """Add the stored elements."""
         x, y = values
         if x.shape != y.shape or x.data.shape != y.data.shape:
             raise ValueError(format_error(f"{self}: the matrices store different positions", hint="use add(x, y)"))
@@ -191,7 +191,7 @@ class SamplingDot(SparseOp):
 
 
 class CSMGrad(SparseOp):
-    """What a matrix stores at the positions that another one stores: the gradient of :class:`CSM` by its elements.
+    """The elements of a matrix at the stored positions of another one: the gradient of :class:`CSM` by its elements.
 
     The inputs are the four arrays of the matrix whose positions count, and those of the gradient.
     """

@@ -36,8 +36,8 @@ from ._historical import CLASSES, CSMGrad, MulSV, StructuredAddSV
 
 
 def _vector(dtype: str) -> Variable:
-    made: Variable = TensorType(dtype, (None,))()
-    return made
+    vector: Variable = TensorType(dtype, (None,))()
+    return vector
 
 
 def _matrix(format: str, arrays: Sequence[Any], shape: tuple[int, int]) -> Any:
@@ -143,7 +143,7 @@ class MulSDCSC(_OnData):
     """The data of the product, element by element, of a csc matrix and a dense one."""
 
     def compute(self, node: Apply, *values: Any) -> Any:
-        """Multiply what is stored."""
+        """Multiply the stored elements."""
         data, indices, indptr, b = values
         check_arrays(data, indices, indptr, b.shape[1], b.shape[0])
         return data * b[indices, major_of(indptr, len(indices))]
@@ -153,7 +153,7 @@ class MulSDCSR(_OnData):
     """The data of the product, element by element, of a csr matrix and a dense one."""
 
     def compute(self, node: Apply, *values: Any) -> Any:
-        """Multiply what is stored."""
+        """Multiply the stored elements."""
         data, indices, indptr, b = values
         check_arrays(data, indices, indptr, *b.shape)
         return data * b[major_of(indptr, len(indices)), indices]
@@ -165,19 +165,19 @@ class MulSVCSR(_OnData):
     _ndim = 1
 
     def compute(self, node: Apply, *values: Any) -> Any:
-        """Multiply what is stored."""
+        """Multiply the stored elements."""
         data, indices, indptr, b = values
         check_arrays(data, indices, indptr, len(indptr) - 1, len(b))
         return data * b[indices]
 
 
 class StructuredAddSVCSR(_OnData):
-    """The data of a csr matrix with a vector added to what each row stores."""
+    """The data of a csr matrix with a vector added to the stored elements of each row."""
 
     _ndim = 1
 
     def compute(self, node: Apply, *values: Any) -> Any:
-        """Add to what is stored."""
+        """Add to the stored elements."""
         data, indices, indptr, b = values
         check_arrays(data, indices, indptr, len(indptr) - 1, len(b))
         return data + b[indices]
@@ -221,7 +221,7 @@ def local_mul_s_v(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
 
 @node_rewriter([StructuredAddSV], phase=Phase.SPECIALIZE)
 def local_structured_add_s_v(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
-    """The sum of what a sparse matrix stores and a vector runs in C."""
+    """The sum of the stored elements of a matrix and a vector runs in C."""
     x, y = node.inputs
     return _fitting(node, with_data(x, csm_data(x) + as_tensor_variable(y)[stored_positions(x)[1]]))
 

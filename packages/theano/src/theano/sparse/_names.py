@@ -1,4 +1,4 @@
-"""What `theano.sparse.basic` of Theano 1.0 defined besides ops: lists of dtypes and formats, types, and questions."""
+"""Names of `theano.sparse.basic` in Theano 1.0 besides ops: lists of dtypes and formats, types, and questions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sparse matrices and what is done with them."""
+"""Sparse matrices and their operations."""
 
 from theano_sparse import (
     CSC as CSC,

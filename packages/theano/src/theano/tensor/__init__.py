@@ -1,6 +1,6 @@
 """The tensor language: `import theano.tensor as T`.
 
-Every name is one of `theano_tensor`; see there for what it does.
+Every name is one of `theano_tensor`; its documentation is there.
 """
 
 from typing import TYPE_CHECKING
@@ -52,7 +52,7 @@ from .sort import SortOp as SortOp
 from .var import _tensor_py_operators as _tensor_py_operators
 
 # isort: split
-# The modules `sort` and `var` stay importable, yet these names are functions here: what is imported last wins.
+# The modules `sort` and `var` stay importable, yet these names are functions here: the last import wins.
 from .basic import *
 
 _shared = sharedvar.tensor_constructor
@@ -108,7 +108,7 @@ else:
     _find, _names = lazy_names(__name__, __package__, _LAZY)
 
     def __getattr__(name: str) -> object:
-        """Find what is imported only when it is asked for; a star import asks for all that is public."""
+        """Look up a name that is imported on first use; a star import asks for all public ones."""
         if name == "__all__":
             return __dir__()
         if name in FROM_TESTING:
@@ -116,5 +116,5 @@ else:
         return _find(name)
 
     def __dir__() -> list[str]:
-        """Return the public names, also those that are imported when they are asked for."""
+        """Return the public names, also those that are imported on first use."""
         return sorted({*_names(), *FROM_TESTING})

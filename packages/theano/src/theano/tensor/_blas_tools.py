@@ -40,27 +40,27 @@ have_fblas = True
 
 
 class GemmRelated:
-    """The base of ops that multiply matrices: what their C code was compiled with."""
+    """The base of ops that multiply matrices: the compiler's arguments of their C code."""
 
     def c_libraries(self) -> list[str]:
         """Return the libraries to link with."""
-        found: list[str] = blas_arguments()
-        return found
+        libraries: list[str] = blas_arguments()
+        return libraries
 
     def c_compile_args(self) -> list[str]:
         """Return further arguments for the compiler."""
-        found: list[str] = blas_arguments(libs=False, flags=True)
-        return found
+        arguments: list[str] = blas_arguments(libs=False, flags=True)
+        return arguments
 
     def c_lib_dirs(self) -> list[str]:
         """Return where the libraries are."""
-        found: list[str] = blas_arguments(libs=False, libs_dir=True)
-        return found
+        folders: list[str] = blas_arguments(libs=False, libs_dir=True)
+        return folders
 
     def c_header_dirs(self) -> list[str]:
         """Return where their headers are."""
-        found: list[str] = blas_arguments(libs=False, include_dir=True)
-        return found
+        folders: list[str] = blas_arguments(libs=False, include_dir=True)
+        return folders
 
     def c_support_code(self) -> str:
         """Return the declarations of BLAS."""
@@ -87,8 +87,8 @@ def res_is_a(node: Any, op: Any, maxclients: int | None = None) -> Any:
 
 
 def _as_scalar(res: Any, dtype: str | None = None) -> Any:
-    """Return what holds one number as a 0-d tensor, or None if it is more, or an integer that `dtype` cannot hold."""
-    wanted = config.floatX if dtype is None else dtype
+    """Return a variable of one number as a 0-d tensor, or None if it has more, or is too large an integer."""
+    dtype_name = config.floatX if dtype is None else dtype
     if not all(res.type.broadcastable):
         return None
     while res.owner and isinstance(res.owner.op, DimShuffle):
@@ -98,7 +98,7 @@ def _as_scalar(res: Any, dtype: str | None = None) -> Any:
     plain = dimshuffle(res, ()) if res.type.ndim else res
     if plain.type.dtype not in _INTEGERS:
         return plain
-    return T.cast(plain, wanted) if upcast(res.type.dtype, wanted) == wanted else None
+    return T.cast(plain, dtype_name) if upcast(res.type.dtype, dtype_name) == dtype_name else None
 
 
 def _is_real_matrix(res: Any) -> bool:
@@ -168,15 +168,15 @@ def _canonicalize_product(r: Any, scale: Any, rval: list[Any]) -> None:
 
 def _factor_canonicalized(lst: Iterable[Any]) -> list[Any]:
     """Return terms (factor, array) with the factors of equal arrays added up."""
-    found: list[Any] = []
+    factors: list[Any] = []
     for term in lst:
         pair = isinstance(term, list | tuple) and len(term) == 2
-        at = next((i for i, old in enumerate(found) if pair and isinstance(old, tuple) and old[1] is term[1]), None)
+        at = next((i for i, old in enumerate(factors) if pair and isinstance(old, tuple) and old[1] is term[1]), None)
         if at is None:
-            found.append(tuple(term) if pair else term)
+            factors.append(tuple(term) if pair else term)
         else:
-            found[at] = (found[at][0] + term[0], term[1])
-    return found
+            factors[at] = (factors[at][0] + term[0], term[1])
+    return factors
 
 
 def _beta_L_plus_alpha_M(beta: Any, L: Any, alpha: Any, M: Any, recurse_flip: bool = True) -> tuple[Any, Any]:
@@ -195,19 +195,19 @@ def _beta_L_plus_alpha_M(beta: Any, L: Any, alpha: Any, M: Any, recurse_flip: bo
 
 @local_optimizer([gemm_no_inplace], inplace=True)
 def local_inplace_gemm(node: Apply) -> Any:
-    """Add a product in the memory of what it is added to."""
+    """Add a product in the memory of the addend."""
     return [gemm_inplace(*node.inputs)] if node.op == gemm_no_inplace else None
 
 
 @local_optimizer([gemv_no_inplace], inplace=True)
 def local_inplace_gemv(node: Apply) -> Any:
-    """Add a product with a vector in the memory of what it is added to."""
+    """Add a product with a vector in the memory of the addend."""
     return [gemv_inplace(*node.inputs)] if node.op == gemv_no_inplace else None
 
 
 @local_optimizer([ger], inplace=True)
 def local_inplace_ger(node: Apply) -> Any:
-    """Add a product of two vectors in the memory of what it is added to."""
+    """Add a product of two vectors in the memory of the addend."""
     return [ger_destructive(*node.inputs)] if node.op == ger else None
 
 

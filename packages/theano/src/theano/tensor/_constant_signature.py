@@ -1,4 +1,4 @@
-"""What tells constants apart."""
+"""Keys that distinguish constants."""
 
 from __future__ import annotations
 

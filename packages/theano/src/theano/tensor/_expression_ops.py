@@ -33,7 +33,7 @@ from theano_tensor.shape import shape_i
 class ExpressionOp(Op):
     """Base of ops that are written as expressions of others.
 
-    Subclasses say in :meth:`operands` what they take, and in :meth:`expression` what they compute. Values,
+    Subclasses define their operands in :meth:`operands`, and their result in :meth:`expression`. Values,
     derivatives, shapes and connections are those of the expression.
 
     Attributes
@@ -61,11 +61,11 @@ class ExpressionOp(Op):
 
     def operands(self, *inputs: Any, **options: Any) -> list[Any]:
         """Return the inputs of the node as variables, checked."""
-        raise TypeError(f"{type(self).__name__} does not say what it takes")
+        raise TypeError(f"{type(self).__name__} does not define its operands")
 
     def expression(self, *inputs: Any) -> list[Any]:
         """Return the outputs, computed from variables of the types that :meth:`operands` gives."""
-        raise TypeError(f"{type(self).__name__} does not say what it computes")
+        raise TypeError(f"{type(self).__name__} does not define its expression")
 
     def make_node(self, *inputs: Any, **options: Any) -> Apply:
         """Apply to operands."""
@@ -75,7 +75,7 @@ class ExpressionOp(Op):
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
     ) -> None:
-        """Compute what the expression does."""
+        """Compute the values of the expression."""
         results = _compiled(self, tuple(v.type for v in node.inputs))(*inputs)
         for storage, result in zip(output_storage, results, strict=True):
             storage[0] = result
@@ -88,7 +88,7 @@ class ExpressionOp(Op):
 
 
 def _stand_ins(op: ExpressionOp, types: Sequence[Type]) -> tuple[list[Variable], list[Variable]]:
-    """Return new inputs of some types, and what the op computes of them."""
+    """Return new inputs of some types, and the op's expression of them."""
     inputs = [type_.make_variable() for type_ in types]
     return inputs, op.expression(*inputs)
 
@@ -96,8 +96,8 @@ def _stand_ins(op: ExpressionOp, types: Sequence[Type]) -> tuple[list[Variable],
 @lru_cache(maxsize=64)
 def _compiled(op: ExpressionOp, types: tuple[Type, ...]) -> Callable[..., Any]:
     inputs, outputs = _stand_ins(op, types)
-    made: Callable[..., Any] = function(inputs, outputs, on_unused_input="ignore")
-    return made
+    compiled: Callable[..., Any] = function(inputs, outputs, on_unused_input="ignore")
+    return compiled
 
 
 def _is_there(cotangent: Variable) -> bool:
@@ -107,18 +107,18 @@ def _is_there(cotangent: Variable) -> bool:
 @pullback.register(ExpressionOp)
 def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
     inputs, outputs = _stand_ins(node.op, [v.type for v in node.inputs])
-    known = {output: g for output, g in zip(outputs, cotangents, strict=True) if _is_there(g)}
+    cotangent_of = {output: g for output, g in zip(outputs, cotangents, strict=True) if _is_there(g)}
     # Derivatives by all inputs are taken, those by integers too, for which nobody may have asked.
     with config.change_flags(warn_integer_gradient=False):
-        found = grad(
+        gradients = grad(
             None,
             inputs,
-            known_grads=known,
+            known_grads=cotangent_of,
             disconnected_inputs="ignore",
             return_disconnected="Disconnected",
             null_gradients="return",
         )
-    return _placed(node, inputs, outputs, found)
+    return _placed(node, inputs, outputs, gradients)
 
 
 @pushforward.register(ExpressionOp)

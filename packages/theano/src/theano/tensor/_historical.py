@@ -50,7 +50,7 @@ def get_vector_length(v: Any) -> int:
 
     Parameters
     ----------
-    v : vector, or what `as_tensor_variable` makes one of
+    v : vector, or an argument of `as_tensor_variable` for one
 
     Raises
     ------
@@ -93,7 +93,7 @@ def extract_constant(x: Any, elemwise: bool = True, only_process_constants: bool
     ----------
     x : variable
     elemwise, only_process_constants : bool
-        Taken for compatibility: what is known is looked for in any case.
+        Taken for compatibility: known values are used in any case.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def extract_constant(x: Any, elemwise: bool = True, only_process_constants: bool
 
 
 def inverse_permutation(perm: Any) -> Tensor:
-    """Return the permutation that undoes `perm`; for a matrix, that of each row. What is none is an AssertionError.
+    """Return the permutation that undoes `perm`; for a matrix, that of each row. Other vectors are an AssertionError.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def advanced_subtensor1(x: Any, ilist: Any) -> Tensor:
 
 
 def advanced_inc_subtensor(x: Any, y: Any, *args: Any) -> Tensor:
-    """Return `x` with `y` added to the part ``x[args]``; what is named several times is added several times."""
+    """Return `x` with `y` added to the part ``x[args]``; repeated elements are added several times."""
     return inc_subtensor(as_tensor_variable(x)[args], y)
 
 
@@ -173,13 +173,13 @@ def _comparison(doc: str, **options: Any) -> Callable[[Any, Any], bool]:
 
 
 values_eq_approx_remove_inf = _comparison(
-    "Tell whether two arrays are nearly equal, whatever stands where `a` is infinite.", allow_remove_inf=True
+    "Tell whether two arrays are nearly equal, leaving out elements where `a` is infinite.", allow_remove_inf=True
 )
 values_eq_approx_remove_nan = _comparison(
-    "Tell whether two arrays are nearly equal, whatever stands where `a` is NaN.", allow_remove_nan=True
+    "Tell whether two arrays are nearly equal, leaving out elements where `a` is NaN.", allow_remove_nan=True
 )
 values_eq_approx_remove_inf_nan = _comparison(
-    "Tell whether two arrays are nearly equal, whatever stands where `a` is infinite or NaN.",
+    "Tell whether two arrays are nearly equal, leaving out elements where `a` is infinite or NaN.",
     allow_remove_inf=True,
     allow_remove_nan=True,
 )

@@ -37,7 +37,7 @@ advanced_boolean_subtensor = AdvancedBooleanSubtensor()
 advanced_boolean_inc_subtensor = AdvancedBooleanIncSubtensor()
 advanced_boolean_set_subtensor = AdvancedBooleanIncSubtensor(set_instead_of_inc=True)
 
-#: What sparse gradients were imported through.
+#: Former names of imports for sparse gradients.
 sparse_module_ref = None
 
 
@@ -52,9 +52,9 @@ def _known(value: Any) -> Any:
 
 
 def get_canonical_form_slice(theslice: Any, length: Any) -> tuple[Any, Any]:
-    """Return what a slice (or a number) selects in a dimension as a slice that goes forwards, and 1 or -1.
+    """Return the elements of a dimension that a slice (or a number) selects as a slice that goes forwards, and 1 or -1.
 
-    The slice has ``0 <= start <= stop <= length`` and a positive step; -1 says that what it selects is to be reversed.
+    The slice has ``0 <= start <= stop <= length`` and a positive step; -1 says that the selection is to be reversed.
 
     Parameters
     ----------
@@ -149,8 +149,8 @@ def get_idx_list(inputs: Sequence[Any], idx_list: Sequence[Any], get_count: bool
             return slice(start, stop, given(entry.step))
         return remaining.pop() if hasattr(entry, "filter") and remaining else entry
 
-    found = tuple(given(entry) for entry in idx_list)
-    return len(inputs) - len(remaining) if get_count else found
+    entries = tuple(given(entry) for entry in idx_list)
+    return len(inputs) - len(remaining) if get_count else entries
 
 
 def make_constant(args: Any) -> Any:

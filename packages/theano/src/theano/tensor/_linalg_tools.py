@@ -12,7 +12,7 @@ from theano_graph import Apply, Variable
 from theano_tensor.gradient import DisconnectedType
 from theano_tensor.linalg import hints, rewrites as rules
 
-#: What `Solve` is told about a matrix.
+#: The structures of a matrix that `Solve` accepts.
 MATRIX_STRUCTURES = (
     "general",
     "symmetric",
@@ -35,7 +35,7 @@ local_det_chol = Wrapped(rules.determinant_by_factor)
 
 
 def _zero_disconnected(outputs: Sequence[Variable], grads: Sequence[Variable]) -> list[Any]:
-    """Return gradients, and zeros in the place of those that there are not."""
+    """Return gradients, with zeros for missing ones."""
     return [T.zeros_like(o) if isinstance(g.type, DisconnectedType) else g for o, g in zip(outputs, grads, strict=True)]
 
 

@@ -56,9 +56,9 @@ class MaxAndArgmax(Op):
         """Compute with NumPy: the axes are moved to the end and joined."""
         (x,) = inputs
         output_storage[0][0] = np.asarray(np.max(x, axis=self.axis))
-        kept = [i for i in range(x.ndim) if i not in self.axis]
+        other_axes = [i for i in range(x.ndim) if i not in self.axis]
         count = prod(x.shape[i] for i in self.axis)
-        rows = x.transpose([*kept, *self.axis]).reshape([*(x.shape[i] for i in kept), count])
+        rows = x.transpose([*other_axes, *self.axis]).reshape([*(x.shape[i] for i in other_axes), count])
         output_storage[1][0] = np.asarray(np.argmax(rows, axis=-1), dtype="int64")
 
     def infer_shape(self, node: Apply, shapes: Sequence[Any]) -> list[Any]:
@@ -112,8 +112,8 @@ def max_and_argmax(a: Any, axis: Any = None, keepdims: bool = False) -> list[Ten
     (array([3.]), array([1]))
     """
     variable = as_tensor_variable(a)
-    given = sorted(set(check_and_normalize_axes(variable, axis)))
-    results = MaxAndArgmax(given or range(variable.type.ndim))(variable)
+    axes = sorted(set(check_and_normalize_axes(variable, axis)))
+    results = MaxAndArgmax(axes or range(variable.type.ndim))(variable)
     return [makeKeepDims(variable, result, axis) if keepdims else result for result in results]
 
 

@@ -10,7 +10,7 @@ from theano_tensor.io import mpi_send_wait_key, mpi_tag_key
 
 
 def key_to_cmp(key: Callable[[Any], Any]) -> Callable[[Any, Any], int]:
-    """Return a comparison, -1, 0 or 1, of what a key function gives.
+    """Return a comparison, -1, 0 or 1, of the results of a key function.
 
     Examples
     --------

@@ -27,7 +27,7 @@ def _with_axis(op: Any, x: Any) -> Tensor:
 
 
 class CumOp(ExpressionOp):
-    """What has been added up, or multiplied, up to each element along an axis: see :func:`cumsum`, :func:`cumprod`.
+    """The sums, or products, up to each element along an axis: see :func:`cumsum`, :func:`cumprod`.
 
     Parameters
     ----------

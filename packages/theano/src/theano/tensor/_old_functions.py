@@ -34,7 +34,7 @@ from theano_tensor import (
 from ..scalar import EQ, GE, GT, LE, LT, NEQ, Add, Cast, IntDiv, Maximum, Minimum, Mod, Mul, Sub, Switch, TrueDiv
 from ._historical import alloc, discrete_dtypes, integer_dtypes
 
-#: Constants that a program registered, by what they hold; nothing is kept here unless a program does it.
+#: Constants that a program registered, by content; nothing is kept here unless a program does it.
 constant_cache: dict[Any, Any] = {}
 #: Whether ``np.diagonal`` gives a view.
 numpy_diagonal_return_view = True
@@ -94,9 +94,9 @@ def isinf(a: Any) -> Tensor:
 
 def _where_floats_can_be(op: Elemwise, a: Any) -> Tensor:
     variable = as_tensor_variable(a)
-    whole = variable.type.dtype in discrete_dtypes
+    is_discrete = variable.type.dtype in discrete_dtypes
     lengths = (variable.shape[i] for i in range(variable.type.ndim))
-    result: Tensor = alloc(np.asarray(False), *lengths) if whole else op(variable)
+    result: Tensor = alloc(np.asarray(False), *lengths) if is_discrete else op(variable)
     return result
 
 
@@ -209,8 +209,8 @@ def ceil_intdiv(a: Any, b: Any) -> Any:
 
 def div_proxy(x: Any, y: Any) -> Tensor:
     """Return `int_div` of integers, `true_div` of anything else."""
-    whole = all(as_tensor_variable(v).dtype in discrete_dtypes for v in (x, y))
-    return int_div(x, y) if whole else true_div(x, y)
+    are_integers = all(as_tensor_variable(v).dtype in discrete_dtypes for v in (x, y))
+    return int_div(x, y) if are_integers else true_div(x, y)
 
 
 def cov(
@@ -235,9 +235,9 @@ def cov(
     bias : bool
         Divide by the number of observations, not by one less.
     ddof : int, optional
-        What the divisor is less than the number of observations, in place of `bias`.
+        The difference of the number of observations and the divisor, in place of `bias`.
     fweights, aweights : None
-        Weights are not supported, as ever.
+        Weights are not supported, as in Theano 1.0.
 
     Returns
     -------
@@ -274,8 +274,8 @@ def is_flat(var: Any, ndim: int | None = None, outdim: int | None = None) -> boo
         if ndim is not None:
             raise ValueError(format_error("is_flat: ndim and outdim are the same", hint="pass ndim alone"))
         warnings.warn("is_flat: outdim is now called ndim", stacklevel=2)
-    wanted = next((n for n in (ndim, outdim) if n is not None), 1)
-    return bool(var.ndim == wanted)
+    n_dims = next((n for n in (ndim, outdim) if n is not None), 1)
+    return bool(var.ndim == n_dims)
 
 
 def check_and_normalize_axes(x: Any, axis: Any) -> list[int]:
@@ -289,10 +289,10 @@ def check_and_normalize_axes(x: Any, axis: Any) -> list[int]:
         If it is out of range.
     """
     variable = as_tensor_variable(x)
-    given = getattr(axis, "data", axis) if isinstance(axis, Variable) else axis
-    if isinstance(given, (Variable, str, float)):
-        raise TypeError(format_error(f"{given!r} is no axis", hint="pass an integer, or several"))
-    numbers = [] if given is None else [int(n) for n in np.atleast_1d(np.asarray(given))]
+    axis_value = getattr(axis, "data", axis) if isinstance(axis, Variable) else axis
+    if isinstance(axis_value, (Variable, str, float)):
+        raise TypeError(format_error(f"{axis_value!r} is no axis", hint="pass an integer, or several"))
+    numbers = [] if axis_value is None else [int(n) for n in np.atleast_1d(np.asarray(axis_value))]
     ndim = variable.type.ndim
     for number in numbers:
         if not -ndim <= number < ndim:
@@ -303,11 +303,11 @@ def check_and_normalize_axes(x: Any, axis: Any) -> list[int]:
 
 
 def makeKeepDims(x: Any, y: Any, axis: Any) -> Tensor:
-    """Return `y`, what a reduction of `x` over `axis` gave, with lengths of 1 where dimensions went away."""
+    """Return `y`, the result of a reduction of `x` over `axis`, with lengths of 1 for the reduced dimensions."""
     ndim = as_tensor_variable(x).type.ndim
     gone = check_and_normalize_axes(x, axis) if axis is not None else list(range(ndim))
-    kept = iter(range(ndim))
-    return as_tensor_variable(y).dimshuffle(["x" if i in gone else next(kept) for i in range(ndim)])
+    remaining = iter(range(ndim))
+    return as_tensor_variable(y).dimshuffle(["x" if i in gone else next(remaining) for i in range(ndim)])
 
 
 def alloc_validate_shape(shape: Sequence[Any]) -> tuple[list[Tensor], list[bool]]:
@@ -362,7 +362,7 @@ def check_equal_numpy(x: Any, y: Any) -> bool:
 
 
 def constructor(f: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `f` as it is: what marked functions that make variables, for lists of ops."""
+    """Return `f` as it is: the decorator marked functions that make variables, for lists of ops."""
     return f
 
 

@@ -1,4 +1,4 @@
-"""Rewrites of `theano.tensor.opt` that go further by themselves than what compiled functions need of them."""
+"""Rewrites of `theano.tensor.opt` that go further by themselves than compiled functions need."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from theano_tensor.shape import MakeVector
 
 
 def is_dimshuffle_useless(new_order: Sequence[int | str], input: Tensor) -> bool:
-    """Tell whether a dimshuffle gives what it is given: in order, but for dimensions of length 1.
+    """Tell whether a dimshuffle returns its operand: in order, but for dimensions of length 1.
 
     Examples
     --------
@@ -32,7 +32,7 @@ def is_dimshuffle_useless(new_order: Sequence[int | str], input: Tensor) -> bool
 
 @local_optimizer([DimShuffle])
 def local_dimshuffle_lift(node: Apply) -> Any:
-    """Move a dimshuffle to the inputs of what it is applied to, join it with others, or leave it out."""
+    """Move a dimshuffle to the inputs of the node below it, join it with others, or leave it out."""
     x = node.inputs[0]
     order: list[Any] = list(node.op.order)
     inner = x.owner
@@ -49,25 +49,25 @@ def local_dimshuffle_lift(node: Apply) -> Any:
 
 def _lifted(variable: Any, order: Sequence[Any]) -> Any:
     view = DimShuffle(variable.type.broadcastable, order)(variable)
-    found: Any = local_dimshuffle_lift.transform(view.owner) if view.owner is not None else False
-    return found[0] if found else view
+    lifted: Any = local_dimshuffle_lift.transform(view.owner) if view.owner is not None else False
+    return lifted[0] if lifted else view
 
 
 @local_optimizer([Alloc])
 def local_canonicalize_alloc(node: Apply) -> Any:
     """Leave out an alloc that changes no length, and make dimensions of length 1 on the left by a dimshuffle."""
     x, *lengths = node.inputs
-    made = node.outputs[0]
+    filled = node.outputs[0]
     if x.type.ndim == len(lengths):
-        own = all(n is not None and known_number(v) == n for v, n in zip(lengths, x.type.shape, strict=True))
-        return [x] if own and x.type.dtype == made.type.dtype else False
+        same_lengths = all(n is not None and known_number(v) == n for v, n in zip(lengths, x.type.shape, strict=True))
+        return [x] if same_lengths and x.type.dtype == filled.type.dtype else False
     added = 0
     while added < len(lengths) - x.type.ndim and known_number(lengths[added]) == 1:
         added += 1
     if not added:
         return False
-    rest = lengths[added:]
-    return [dimshuffle(alloc(x, *rest) if rest else x, ["x"] * added + list(range(len(rest))))]
+    lengths_left = lengths[added:]
+    return [dimshuffle(alloc(x, *lengths_left) if lengths_left else x, ["x"] * added + list(range(len(lengths_left))))]
 
 
 class MakeVectorPrinter:

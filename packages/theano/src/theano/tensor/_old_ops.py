@@ -84,11 +84,11 @@ class Mean(Op):
     def grad(self, inputs: Sequence[Any], output_gradients: Sequence[Any]) -> list[Any]:
         """Hand an equal part to each element."""
         (x,), (g,) = inputs, output_gradients
-        gone, kept = self._axes(x.type.ndim), iter(range(x.type.ndim))
+        gone, remaining = self._axes(x.type.ndim), iter(range(x.type.ndim))
         count: Any = 1
         for axis in gone:
             count = count * x.shape[axis]
-        spread = g.dimshuffle(["x" if i in gone else next(kept) for i in range(x.type.ndim)])
+        spread = g.dimshuffle(["x" if i in gone else next(remaining) for i in range(x.type.ndim)])
         return [second(x.astype("float64"), spread / count)]
 
     def __str__(self) -> str:
@@ -103,16 +103,16 @@ class Default(Op):
 
     def make_node(self, x: Any, default: Any) -> Apply:
         """Apply to two variables of one type."""
-        given = [as_tensor_variable(x), as_tensor_variable(default)]
-        if given[0].type != given[1].type:
+        operands = [as_tensor_variable(x), as_tensor_variable(default)]
+        if operands[0].type != operands[1].type:
             raise TypeError(
                 format_error(
                     "default: the two have different types",
-                    context=[describe(v) for v in given],
+                    context=[describe(v) for v in operands],
                     hint="cast one of them",
                 )
             )
-        return Apply(self, given, [given[1].type()])
+        return Apply(self, operands, [operands[1].type()])
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
@@ -243,7 +243,7 @@ class Tile(Op):
         return [[reps[i] * length for i, length in enumerate(lengths)]]
 
     def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Variable]:
-        """Add what goes to one element."""
+        """Add the cotangent of one element."""
         x, reps = inputs
         (g,) = grads
         lengths = [1] * (self.ndim - x.type.ndim) + [x.shape[i] for i in range(x.type.ndim)]

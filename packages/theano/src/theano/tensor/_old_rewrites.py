@@ -76,7 +76,7 @@ def _fits(node: Apply, new: Any) -> Any:
 
 @local_optimizer([ViewOp])
 def local_view_op(node: Apply) -> Any:
-    """Leave out an op that gives a view of what it is given."""
+    """Leave out an op that returns a view of its operand."""
     return [node.inputs[0]]
 
 
@@ -104,8 +104,8 @@ def local_adv_sub1_adv_inc_sub1(node: Apply) -> Any:
     if not inner.op.set_instead_of_inc and not is_filled_with_zeros(inner.inputs[0]):
         return False
     rows = node.inputs[1:]
-    known = getattr(rows[0], "data", None) if len(rows) == 1 else None
-    if list(inner.inputs[2:]) != list(rows) or known is None or len(set(known.ravel().tolist())) != known.size:
+    constant = getattr(rows[0], "data", None) if len(rows) == 1 else None
+    if list(inner.inputs[2:]) != list(rows) or constant is None or len(set(constant.ravel().tolist())) != constant.size:
         return False
     return _fits(node, inner.inputs[1])
 
@@ -138,15 +138,15 @@ def local_reshape_dimshuffle(node: Apply) -> Any:
 @local_optimizer([DimShuffle])
 def local_dimshuffle_alloc(node: Apply) -> Any:
     """``dimshuffle(alloc(x, lengths)) -> alloc(x, 1, lengths)`` where the dimshuffle adds dimensions on the left."""
-    made = node.inputs[0].owner
-    if made is None or not isinstance(made.op, Alloc):
+    filled = node.inputs[0].owner
+    if filled is None or not isinstance(filled.op, Alloc):
         return False
     ndim = node.inputs[0].type.ndim
     order = list(node.op.order)
     added = len(order) - ndim
     if added <= 0 or order != ["x"] * added + list(range(ndim)):
         return False
-    return _fits(node, alloc(made.inputs[0], *[1] * added, *made.inputs[1:]))
+    return _fits(node, alloc(filled.inputs[0], *[1] * added, *filled.inputs[1:]))
 
 
 @local_optimizer([DimShuffle])
@@ -170,7 +170,7 @@ OWN = {
 }
 _NAMED.update(OWN)
 
-#: Those that the library does not have itself, by phase: a mode applies them where it includes them by name.
+#: Rules that the library does not have itself, by phase: a mode applies them where it includes them by name.
 _INCLUDED_BY_NAME = {
     "canonicalize": ("local_view_op", "local_incsubtensor_of_zeros_to_setsubtensor"),
     "uncanonicalize": ("local_reshape_dimshuffle", "local_dimshuffle_subtensor"),

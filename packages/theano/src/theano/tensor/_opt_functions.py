@@ -56,7 +56,7 @@ def mul_calculate(num: Sequence[Any], denum: Sequence[Any], aslist: bool = False
 
 
 def merge_broadcastables(broadcastables: Iterable[Sequence[bool]]) -> list[bool]:
-    """Return the broadcast pattern of what is computed elementwise of tensors of some patterns.
+    """Return the broadcast pattern of an elementwise result of tensors of some patterns.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def merge_broadcastables(broadcastables: Iterable[Sequence[bool]]) -> list[bool]
 
 
 def apply_local_dimshuffle_lift(var: Any) -> Any:
-    """Return a variable with the dimshuffle that makes it moved to what it is made of, where that is possible."""
+    """Return a variable with its dimshuffle moved to its inputs, where that is possible."""
     if var.owner is None:
         return var
     new = named("local_dimshuffle_lift").transform(var.owner)
@@ -89,12 +89,12 @@ def make_constant(args: Any) -> Any:
 
 def pre_constant_merge(vars: Iterable[Any]) -> list[Any]:
     """Make constants that are equal, in the graphs that make some variables, the same; return the variables."""
-    known: dict[Any, Constant] = {}
+    constants: dict[Any, Constant] = {}
     results = list(vars)
     waiting, seen = [v for v in results if isinstance(v, Variable)], set()
 
     def one(v: Any) -> Any:
-        return known.setdefault(v.signature(), v) if isinstance(v, Constant) else v
+        return constants.setdefault(v.signature(), v) if isinstance(v, Constant) else v
 
     while waiting:
         node = waiting.pop().owner
@@ -107,7 +107,7 @@ def pre_constant_merge(vars: Iterable[Any]) -> list[Any]:
 
 
 def pre_greedy_local_optimizer(list_optimizations: Sequence[Any], out: Any) -> Any:
-    """Apply local optimizers to a variable and to what it is made of, one level after the other; return the result.
+    """Apply local optimizers to a variable and to its ancestors, one level after the other; return the result.
 
     Parameters
     ----------
@@ -126,9 +126,9 @@ def pre_greedy_local_optimizer(list_optimizations: Sequence[Any], out: Any) -> A
                 node = node.clone_with_new_inputs(inputs)
             result = node.outputs[variable.index]
             for optimizer in list_optimizations:
-                found = transform_alone(optimizer, node)
-                if found:
-                    result = found[variable.index]
+                replacement = transform_alone(optimizer, node)
+                if replacement:
+                    result = replacement[variable.index]
                     break
             done[variable] = result
         return done[variable]
@@ -149,7 +149,7 @@ def distribute_greedy(
     Parameters
     ----------
     pos_pairs, neg_pairs : sequence of (list of factors, list of divisors)
-        The terms that are added, and those that are subtracted.
+        The terms that are added, and the subtracted ones.
     num, denum : list of Tensor
         Factors and divisors of the sum.
     out_type : TensorType
@@ -198,8 +198,8 @@ def attempt_distribution(factor: Any, num: list[Any], denum: list[Any], out_type
     left: tuple[list[Any], list[Any]] = ([], [])
     for side, values in enumerate((num, denum)):
         for value in values:
-            given = ([value], []) if side == 0 else ([], [value])
-            done, added, subtracted = distribute_greedy(added, subtracted, *given, out_type)
+            factors = ([value], []) if side == 0 else ([], [value])
+            done, added, subtracted = distribute_greedy(added, subtracted, *factors, out_type)
             changed = changed or done
             if not done:
                 left[side].append(value)
@@ -243,8 +243,8 @@ def local_elemwise_alloc_op(ElemwiseOP: Any, AllocOP: Any, DimShuffleOP: Any) ->
 
 
 def _on_the_left(value: Any, ndim: int) -> list[int | str]:
-    own = as_tensor_variable(value).type.ndim
-    return ["x"] * (ndim - own) + list(range(own))
+    n_dims = as_tensor_variable(value).type.ndim
+    return ["x"] * (ndim - n_dims) + list(range(n_dims))
 
 
 topo_constant_folding = in2out(constant_folding, ignore_newtrees=True, name="topo_constant_folding")

@@ -1,4 +1,4 @@
-"""What rewrites of tensor expressions are written with: the tools of `theano.tensor.opt`."""
+"""Tools for rewrites of tensor expressions: those of `theano.tensor.opt`."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def get_clients(node: Apply) -> list[Apply]:
 
 
 def get_clients2(node: Apply) -> list[Apply]:
-    """Return the nodes that use what the users of the first output of `node` make."""
+    """Return the users of the results that users of the first output of `node` make."""
     return [
         user
         for client in get_clients(node)
@@ -114,7 +114,7 @@ def local_elemwise_fusion_op(
     max_input_fct: Callable[[Apply], int] = lambda node: 32,
     maker: Callable[[Apply, Any], Any] | None = None,
 ) -> Callable[[Apply], Any]:
-    """Return a function of a node that joins an elementwise node with those that make its inputs.
+    """Return a function of a node that joins an elementwise node with the makers of its inputs.
 
     Parameters
     ----------
@@ -145,8 +145,8 @@ def local_elemwise_fusion_op(
         while producers:
             element, inputs = composite_of([*producers, node], node.outputs)
             if len(inputs) <= max_input_fct(node):
-                made = OP(element) if maker is None else maker(node, element)
-                new = made(*inputs)
+                result = OP(element) if maker is None else maker(node, element)
+                new = result(*inputs)
                 return [new] if new.type == node.outputs[0].type else False
             producers.popitem()
         return False
@@ -166,7 +166,7 @@ _FUSE = local_elemwise_fusion_op(Elemwise)
 def scalarconsts_rest(
     inputs: Iterable[Any], elemwise: bool = True, only_process_constants: bool = False
 ) -> tuple[list[Any], list[Any], list[Any]]:
-    """Split variables into those that are known to be one number, and the rest.
+    """Split variables into known numbers, and the others.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the tensor language consists of; `theano.tensor` has the same names."""
+"""The tensor language; `theano.tensor` has the same names."""
 
 # Names of names.toml, written by tools/generate_names.py.
 # fmt: off
@@ -170,7 +170,7 @@ from .var import _tensor_py_operators as _tensor_py_operators
 
 from typing import TYPE_CHECKING
 
-import numpy as np  # noqa: F401 - a star import brings it, as ever
+import numpy as np  # noqa: F401 - a star import brings it, as in Theano 1.0
 
 from .._lazy import FROM_TESTING, from_testing, lazy_names
 
@@ -221,5 +221,5 @@ else:
     _find, __dir__ = lazy_names(__name__, __package__, _LAZY)
 
     def __getattr__(name: str) -> object:
-        """Find what is imported only when it is asked for; a star import does not ask."""
+        """Look up a name that is imported on first use; a star import does not ask."""
         return from_testing(__name__, name) if name in FROM_TESTING or name == "__all__" else _find(name)

@@ -48,7 +48,7 @@ __all__ = [
 
 
 class BaseBLAS(GemmRelated):
-    """What ops with C code that calls BLAS have in common."""
+    """Base of ops with C code that calls BLAS."""
 
 
 class CGer(BaseBLAS, Ger):
@@ -76,7 +76,7 @@ def use_c_ger(node: Apply) -> Any:
 
 @local_optimizer([CGer], inplace=True)
 def make_c_ger_destructive(node: Apply) -> Any:
-    """Overwrite what the product is added to."""
+    """Overwrite the addend of the product."""
     return [cger_inplace(*node.inputs)] if node.op == cger_no_inplace else None
 
 
@@ -88,7 +88,7 @@ def use_c_gemv(node: Apply) -> Any:
 
 @local_optimizer([CGemv], inplace=True)
 def make_c_gemv_destructive(node: Apply) -> Any:
-    """Overwrite what the product is added to."""
+    """Overwrite the addend of the product."""
     return [cgemv_inplace(*node.inputs)] if node.op == cgemv_no_inplace else None
 
 

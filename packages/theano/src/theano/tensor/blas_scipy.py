@@ -42,7 +42,7 @@ def use_scipy_ger(node: Apply) -> Any:
 
 @local_optimizer([scipy_ger_no_inplace], inplace=True)
 def make_ger_destructive(node: Apply) -> Any:
-    """Overwrite what the product is added to."""
+    """Overwrite the addend of the product."""
     return [scipy_ger_inplace(*node.inputs)] if node.op == scipy_ger_no_inplace else None
 
 

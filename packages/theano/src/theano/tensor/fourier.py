@@ -43,15 +43,15 @@ class Fourier(Op):
         x = as_tensor_variable(a)
         if x.type.ndim < 1:
             raise TypeError(format_error("Fourier: input must be an array, not a scalar", context=[describe(x)]))
-        place = as_tensor_variable(x.type.ndim - 1 if axis is None else axis)
-        self._check("index", place, range(x.type.ndim))
-        length = as_tensor_variable(x.shape[place] if n is None else n)
+        axis_variable = as_tensor_variable(x.type.ndim - 1 if axis is None else axis)
+        self._check("index", axis_variable, range(x.type.ndim))
+        length = as_tensor_variable(x.shape[axis_variable] if n is None else n)
         self._check("length", length, None)
         pattern = [
-            length_ if isinstance(place, TensorConstant) and int(place.data) != i else None
+            length_ if isinstance(axis_variable, TensorConstant) and int(axis_variable.data) != i else None
             for i, length_ in enumerate(x.type.shape)
         ]
-        return Apply(self, [x, length, place], [tensor.TensorType("complex128", pattern).make_variable()])
+        return Apply(self, [x, length, axis_variable], [tensor.TensorType("complex128", pattern).make_variable()])
 
     def _check(self, what: str, number: Tensor, known: range | None) -> None:
         fits = number.type.dtype in _INTEGERS and number.type.ndim == 0
@@ -99,11 +99,11 @@ class Fourier(Op):
                     hint="give the axis as a number",
                 )
             )
-        place = int(axis.data)
+        axis_number = int(axis.data)
         # conj(fft(conj(g))) is the sum with the opposite sign in the exponent.
-        back = tensor.conj(self(tensor.conj(cost_grad[0]), n, place))
-        kept = tensor.minimum(n, a.shape[place])
-        part = (slice(None),) * place + (slice(None, kept),)
+        back = tensor.conj(self(tensor.conj(cost_grad[0]), n, axis_number))
+        length = tensor.minimum(n, a.shape[axis_number])
+        part = (slice(None),) * axis_number + (slice(None, length),)
         result = tensor.set_subtensor(tensor.zeros_like(a, dtype="complex128")[part], back[part])
         if a.type.dtype not in ("complex64", "complex128"):
             result = tensor.real(result)

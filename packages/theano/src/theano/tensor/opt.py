@@ -167,8 +167,8 @@ def _register(database: Any, lopt: Any, tags: tuple[Any, ...], options: dict[str
     if isinstance(lopt, str):
         return lambda inner: _register(database, inner, (lopt, *tags), options)
     name = options.get("name") or getattr(lopt, "__name__", None) or lopt.name
-    rest = {key: value for key, value in options.items() if key != "name"}
-    database.register(name, lopt, "fast_run", *tags, **rest)
+    settings = {key: value for key, value in options.items() if key != "name"}
+    database.register(name, lopt, "fast_run", *tags, **settings)
     return lopt
 
 
@@ -193,7 +193,7 @@ def _registration(phase: str, doc: str) -> Callable[..., Any]:
     Returns
     -------
     LocalOptimizer
-        What was given, so that this can be used as a decorator.
+        The argument, so that this can be used as a decorator.
     """
     return register
 
@@ -201,7 +201,7 @@ def _registration(phase: str, doc: str) -> Callable[..., Any]:
 register_canonicalize = _registration("canonicalize", "Put a local optimizer in the phase that simplifies the graph.")
 register_stabilize = _registration("stabilize", "Put a local optimizer in the phase that makes the graph stable.")
 register_specialize = _registration("specialize", "Put a local optimizer in the phase that uses special operations.")
-register_useless = _registration("useless", "Put a local optimizer in the phase that drops what is useless.")
+register_useless = _registration("useless", "Put a local optimizer in the phase that drops useless nodes.")
 register_specialize_device = _registration("specialize_device", "Put a local optimizer in the phase for the processor.")
 register_uncanonicalize = _registration(
     "uncanonicalize", "Put a local optimizer in the phase that undoes simplifications that cost time."

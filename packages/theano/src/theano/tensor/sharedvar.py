@@ -17,7 +17,7 @@ from .var import _tensor_py_operators as _tensor_py_operators
 
 
 def load_shared_variable(val: Any) -> TensorSharedVariable:
-    """Return a shared variable with this value: what pickles of 2011 call."""
+    """Return a shared variable with this value: pickles of 2011 call this function."""
     variable: TensorSharedVariable = tensor_constructor(val)
     return variable
 

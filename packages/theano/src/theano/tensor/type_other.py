@@ -45,8 +45,8 @@ def as_int_none_variable(x: Any) -> Variable:
     if x is None:
         return NoneConst
     if NoneConst.equals(x):
-        found: Variable = x
-        return found
+        variable: Variable = x
+        return variable
     number = as_tensor_variable(x, ndim=0)
     if number.type.dtype not in integer_dtypes:
         raise TypeError(
@@ -130,7 +130,7 @@ make_slice = MakeSlice()
 
 
 class SliceBounds(Op):
-    """Start, stop and step that select, of a dimension of a given length, what a slice selects.
+    """Start, stop and step that select, of a dimension of a given length, the same elements as a slice.
 
     Examples
     --------
@@ -169,7 +169,7 @@ class SliceBounds(Op):
 
 
 def _index_of_slice(variable: Variable) -> Any:
-    """Return what a variable that stands for a slice means in an index."""
+    """Return the index entry that a variable for a slice stands for."""
     if isinstance(variable, Constant):
         return variable.data
     if variable.owner is not None and isinstance(variable.owner.op, MakeSlice):

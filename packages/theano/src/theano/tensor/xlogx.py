@@ -42,7 +42,7 @@ class XlogX(UnaryScalarOp):
 
 
 class XlogY0(BinaryScalarOp):
-    """``x * log(y)``, and 0 where `x` is 0, whatever `y` is."""
+    """``x * log(y)``, and 0 where `x` is 0, for any `y`."""
 
     @staticmethod
     def st_impl(x: Any, y: Any) -> Any:

@@ -1,3 +1,3 @@
-"""Helpers for the tests of those who write ops."""
+"""Helpers for tests of users' ops."""
 
 from . import test_rop as test_rop, unittest_tools as unittest_tools

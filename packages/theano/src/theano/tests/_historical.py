@@ -1,4 +1,4 @@
-"""Helpers of the tests of Theano 1.0 that programs import, beside those that `theano_testing` offers."""
+"""Helpers of the tests of Theano 1.0 that programs import, beside those of `theano_testing`."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ class WrongValue(AssertionError):
 
 
 def assert_allclose(expected: Any, value: Any, rtol: float | None = None, atol: float | None = None) -> None:
-    """Check that a value is what was expected, within tolerances that depend on the dtypes.
+    """Check that a value is the expected one, within tolerances that depend on the dtypes.
 
     Parameters
     ----------
@@ -260,11 +260,11 @@ class T_OpContractMixin:
     def test_hash(self) -> None:
         """Check that each op has the hash of its copies, and not that of another."""
         for i, op in enumerate(self.ops):
-            own = hash(op)
+            op_hash = hash(op)
             for same in (self.copy(op), self.deepcopy(op), self.clone(op)):
-                assert own == hash(same), f"the hash of {op} differs from that of its copy"
+                assert op_hash == hash(same), f"the hash of {op} differs from that of its copy"
             for j, other in enumerate(self.ops):
-                assert i == j or own != hash(other), f"{op} and {other} have one hash"
+                assert i == j or op_hash != hash(other), f"{op} and {other} have one hash"
 
     def test_name(self) -> None:
         """Check that the text of an op is that of its copies."""

@@ -1,4 +1,4 @@
-"""Records of what functions compute, to see whether another run does the very same."""
+"""Records of the results of functions, to see whether another run gives the very same."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MOST = 100
 
 
 class MismatchError(Exception):
-    """What happens is not what was recorded."""
+    """A run differs from its record."""
 
 
 class Record:

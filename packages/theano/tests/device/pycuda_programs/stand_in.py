@@ -56,19 +56,19 @@ class Function:
 
     def __call__(self, *args: Any, block: tuple[int, ...], grid: tuple[int, ...] = (1, 1)) -> None:
         copies: list[tuple[Any, Any]] = []
-        given: list[Any] = []
+        operands: list[Any] = []
         for arg in args:
             if isinstance(arg, np.generic):
-                given.append(ctypes.c_int(int(arg)) if arg.dtype.kind == "i" else ctypes.c_float(float(arg)))
+                operands.append(ctypes.c_int(int(arg)) if arg.dtype.kind == "i" else ctypes.c_float(float(arg)))
                 continue
             source = arg.array if isinstance(arg, In) else arg
             if not isinstance(arg, In):
                 assert arg.flags["C_CONTIGUOUS"], "kernels of PyCUDA get pointers alone"
             copy = np.ascontiguousarray(np.asarray(source))
             copies.append((source, copy))
-            given.append(ctypes.c_void_p(copy.ctypes.data))
+            operands.append(ctypes.c_void_p(copy.ctypes.data))
         sizes = (ctypes.c_int * 5)(*grid, *block)
-        self._function(sizes, *given)
+        self._function(sizes, *operands)
         for source, copy in copies:
             source[...] = copy
 
@@ -116,6 +116,6 @@ def modules() -> dict[str, ModuleType]:
     compiler = _Module("pycuda.compiler", SourceModule=SourceModule)
     arrays = _Module("pycuda.gpuarray", GPUArray=GPUArray)
     autoinit = _Module("pycuda.autoinit")
-    whole = _Module("pycuda", driver=driver, compiler=compiler, gpuarray=arrays, autoinit=autoinit)
-    whole.__path__ = []
-    return {module.__name__: module for module in (whole, driver, compiler, arrays, autoinit)}
+    full = _Module("pycuda", driver=driver, compiler=compiler, gpuarray=arrays, autoinit=autoinit)
+    full.__path__ = []
+    return {module.__name__: module for module in (full, driver, compiler, arrays, autoinit)}

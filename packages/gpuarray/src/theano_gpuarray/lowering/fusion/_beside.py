@@ -15,7 +15,7 @@ __all__ = ["BesideFusion", "fuse_beside"]
 
 
 def fuse_beside(steps: Sequence[Numbered], outputs: Collection[int]) -> list[Numbered]:
-    """Put reductions together with the elementwise step that makes what they reduce.
+    """Put reductions together with the elementwise step that makes their operands.
 
     Parameters
     ----------
@@ -33,9 +33,9 @@ def fuse_beside(steps: Sequence[Numbered], outputs: Collection[int]) -> list[Num
     return with_groups(steps, groups, outputs)
 
 
-def _joined(made: Step, reduced: Step) -> ReductionKernel | None:
+def _joined(produced: Step, reduced: Step) -> ReductionKernel | None:
     """Return the kernel that keeps the elements and reduces them; None where there is none."""
-    first, task = made.task, reduced.task
+    first, task = produced.task, reduced.task
     if not isinstance(first, ElementwiseKernel) or not isinstance(task, ReductionKernel):
         return None
     alone = len(first.output_dtypes) == len(task.input_dtypes) == 1 and not task.kept_dtypes
@@ -45,11 +45,11 @@ def _joined(made: Step, reduced: Step) -> ReductionKernel | None:
         return None
     builder = ProgramBuilder(first.input_dtypes)
     try:
-        kept = builder.step(first.scalar_op, range(len(first.input_dtypes)), first.input_dtypes)
-        elements = builder.step(task.scalar_op, kept, task.input_dtypes)
+        results = builder.step(first.scalar_op, range(len(first.input_dtypes)), first.input_dtypes)
+        elements = builder.step(task.scalar_op, results, task.input_dtypes)
     except NoNativeForm:
         return None
-    op = Composite.from_program(builder.finish([*kept, *elements]))
+    op = Composite.from_program(builder.finish([*results, *elements]))
     kernel = ReductionKernel(
         op, first.input_dtypes, first.output_dtypes, task.reductions, first.broadcast, task.ndim, task.axes
     )
@@ -63,21 +63,21 @@ class BesideFusion(Fusion):
     @property
     def kernel(self) -> ReductionKernel:
         """The reduction that keeps the elements."""
-        (_, made), (_, reduced) = self.parts
-        kernel = _joined(made, reduced)
+        (_, producer), (_, reduced) = self.parts
+        kernel = _joined(producer, reduced)
         assert kernel is not None, "there was one when the steps were put together"
         return kernel
 
     @property
     def values(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """The values that the kernel reads, and those that it makes."""
-        (_, made), (_, reduced) = self.parts
-        return made.inputs, (*made.outputs, *reduced.outputs)
+        (_, producer), (_, reduced) = self.parts
+        return producer.inputs, (*producer.outputs, *reduced.outputs)
 
-    def record(self, recorder: StepRecorder, known: Mapping[int, Entry]) -> Mapping[int, Entry] | None:
+    def record(self, recorder: StepRecorder, values: Mapping[int, Entry]) -> Mapping[int, Entry] | None:
         """Record both as one kernel; None where shapes do not fit."""
         kernel, (inputs, outputs) = self.kernel, self.values
-        operands = [entry_on_device(recorder, known[v]) for v in inputs]
+        operands = [entry_on_device(recorder, values[v]) for v in inputs]
         try:
             results = device_form.lookup(kernel).run(kernel, recorder, operands)
         except ValueError:

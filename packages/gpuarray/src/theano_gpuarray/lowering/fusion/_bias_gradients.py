@@ -68,8 +68,10 @@ def _is_sum(step: Step) -> bool:
         return False
     (reduction,) = task.reductions
     dtypes = {*task.input_dtypes, reduction.output_dtype}
-    whole = (task.ndim, task.axes) == (2, (0,)) and len(task.input_dtypes) == 1 and not any(task.broadcast[0])
-    return whole and task.scalar_op == identity and reduction.combine == add and len(dtypes) == 1 and not reduction.seed
+    is_total = (task.ndim, task.axes) == (2, (0,)) and len(task.input_dtypes) == 1 and not any(task.broadcast[0])
+    return (
+        is_total and task.scalar_op == identity and reduction.combine == add and len(dtypes) == 1 and not reduction.seed
+    )
 
 
 def _is_product(step: Step) -> bool:
@@ -88,30 +90,30 @@ def _summed(step: Step, turned: Mapping[int, int], sums: Mapping[int, int]) -> i
     a, b = _factors(step)
     if b in sums:
         return b
-    found = turned.get(a)
-    return found if found in sums else None
+    operand = turned.get(a)
+    return operand if operand in sums else None
 
 
 class BiasGradientFusion(Fusion):
     """A product and the sum of one of its factors along the inner length, as one call of cuBLASLt."""
 
-    def record(self, recorder: StepRecorder, known: Mapping[int, Entry]) -> Mapping[int, Entry] | None:
+    def record(self, recorder: StepRecorder, values: Mapping[int, Entry]) -> Mapping[int, Entry] | None:
         """Record both as one call; None where there is no library for it, or kernels are as fast."""
         (product,) = (step for _, step in self.parts if isinstance(step.task, MatrixProductKernel))
         (total,) = (step for _, step in self.parts if isinstance(step.task, ReductionKernel))
         left, right = _factors(product)
-        a, b = entry_on_device(recorder, known[left]), entry_on_device(recorder, known[right])
+        a, b = entry_on_device(recorder, values[left]), entry_on_device(recorder, values[right])
         if recorder.properties.driver != "cuda" or not is_large([a, b], _PLAIN):
             return None
         added = None
         if len(product.inputs) == _ADDED:
-            added = _added(recorder, [known[product.inputs[k]] for k in (0, 1, 4)])
+            added = _added(recorder, [values[product.inputs[k]] for k in (0, 1, 4)])
             if added is None:
                 return None
         second = total.inputs[0] == right
         row = recorder.empty(a.dtype, (b.shape[1] if second else a.shape[0],))
-        found = product_by_library(recorder, _SUM_OF_SECOND if second else _SUM_OF_FIRST, a, b, row, added)
-        return None if found is None else {product.outputs[0]: found, total.outputs[0]: row}
+        sums = product_by_library(recorder, _SUM_OF_SECOND if second else _SUM_OF_FIRST, a, b, row, added)
+        return None if sums is None else {product.outputs[0]: sums, total.outputs[0]: row}
 
 
 def _added(recorder: StepRecorder, entries: Sequence[Entry]) -> Scaled | None:

@@ -52,59 +52,59 @@ def fuse_elementwise(steps: Sequence[Numbered], outputs: Collection[int]) -> lis
 def _spread(steps: Sequence[Numbered], members: Collection[int]) -> set[int]:
     """Return the values that a member broadcasts, or reads with other dimensions than those that they are made with."""
     ndims = {v: step.task.ndim for _, step in steps if isinstance(step.task, ElementwiseKernel) for v in step.outputs}
-    found: set[int] = set()
+    positions: set[int] = set()
     for i in members:
         task = steps[i][1].task
         assert isinstance(task, ElementwiseKernel), "members are"
         for v, pattern in zip(steps[i][1].inputs, task.broadcast, strict=True):
             if any(pattern) or ndims.get(v, task.ndim) != task.ndim:
-                found.add(v)
-    return found
+                positions.add(v)
+    return positions
 
 
-def _joined(parts: Sequence[Step], wanted: Collection[int]) -> _Joined | None:
-    """Return the kernel that makes what is wanted of the results of some steps; None where there is none."""
+def _joined(parts: Sequence[Step], requested: Collection[int]) -> _Joined | None:
+    """Return the kernel that makes the needed results of some steps; None where there is none."""
     kernels = [part.task for part in parts if isinstance(part.task, ElementwiseKernel)]
-    made = {v for part in parts for v in part.outputs}
-    given: dict[tuple[int, tuple[bool, ...]], str] = {}
+    produced = {v for part in parts for v in part.outputs}
+    operands: dict[tuple[int, tuple[bool, ...]], str] = {}
     for kernel, part in zip(kernels, parts, strict=True):
         for v, pattern, dtype in zip(part.inputs, kernel.broadcast, kernel.input_dtypes, strict=True):
-            if v not in made:
-                given[v, pattern] = dtype
-    builder = ProgramBuilder(list(given.values()))
-    numbers = {key: k for k, key in enumerate(given)}
+            if v not in produced:
+                operands[v, pattern] = dtype
+    builder = ProgramBuilder(list(operands.values()))
+    numbers = {key: k for k, key in enumerate(operands)}
     results: dict[int, tuple[int, str]] = {}
     try:
         for kernel, part in zip(kernels, parts, strict=True):
             args = [
-                results[v][0] if v in made else numbers[v, pattern]
+                results[v][0] if v in produced else numbers[v, pattern]
                 for v, pattern in zip(part.inputs, kernel.broadcast, strict=True)
             ]
-            found = builder.step(kernel.scalar_op, args, kernel.input_dtypes)
-            results.update(zip(part.outputs, zip(found, kernel.output_dtypes, strict=True), strict=True))
+            outcomes = builder.step(kernel.scalar_op, args, kernel.input_dtypes)
+            results.update(zip(part.outputs, zip(outcomes, kernel.output_dtypes, strict=True), strict=True))
     except NoNativeForm:
         return None
-    kept = [v for v in results if v in wanted]
-    dtypes = tuple(results[v][1] for v in kept)
-    if not kept or any(dtype == "float16" for _, dtype in results.values()):
+    outputs = [v for v in results if v in requested]
+    dtypes = tuple(results[v][1] for v in outputs)
+    if not outputs or any(dtype == "float16" for _, dtype in results.values()):
         return None
-    op = Composite.from_program(builder.finish([results[v][0] for v in kept]))
-    patterns = tuple(pattern for _, pattern in given)
-    whole = ElementwiseKernel(op, tuple(given.values()), dtypes, patterns, kernels[0].ndim)
+    op = Composite.from_program(builder.finish([results[v][0] for v in outputs]))
+    patterns = tuple(pattern for _, pattern in operands)
+    whole = ElementwiseKernel(op, tuple(operands.values()), dtypes, patterns, kernels[0].ndim)
     form = device_form.get(whole)
     if form is None or not form.supports(whole):
         return None
-    return _Joined(whole, tuple(v for v, _ in given), tuple(kept))
+    return _Joined(whole, tuple(v for v, _ in operands), tuple(outputs))
 
 
 class ElementwiseFusion(Fusion):
     """Elementwise steps over one shape, as one kernel with several results."""
 
-    def record(self, recorder: StepRecorder, known: Mapping[int, Entry]) -> Mapping[int, Entry] | None:
+    def record(self, recorder: StepRecorder, values: Mapping[int, Entry]) -> Mapping[int, Entry] | None:
         """Record all steps as one kernel; None where shapes do not fit."""
         joined = _joined([step for _, step in self.parts], self.outputs)
         assert joined is not None, "there was one when the steps were put together"
-        given = {v: entry_on_device(recorder, known[v]) for v in joined.inputs}
+        given = {v: entry_on_device(recorder, values[v]) for v in joined.inputs}
         operands = [given[v] for v in joined.inputs]
         try:
             if not self._alike({v: x.shape for v, x in given.items()}):
@@ -116,11 +116,11 @@ class ElementwiseFusion(Fusion):
 
     def _alike(self, shapes: dict[int, tuple[int, ...]]) -> bool:
         """Tell whether all steps have one shape, of which none is broadcast to that of another."""
-        found: set[tuple[int, ...]] = set()
+        groups: set[tuple[int, ...]] = set()
         for _, step in self.parts:
             task = step.task
             assert isinstance(task, ElementwiseKernel), "there are no others"
             shape = tuple(broadcast_lengths([shapes[v] for v in step.inputs], task.broadcast, task.ndim))
             shapes.update(dict.fromkeys(step.outputs, shape))
-            found.add(shape)
-        return len(found) == 1
+            groups.add(shape)
+        return len(groups) == 1

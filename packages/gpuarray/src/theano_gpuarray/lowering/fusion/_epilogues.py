@@ -1,4 +1,4 @@
-"""Fusion of matrix products with what follows them for each element of the result."""
+"""Fusion of matrix products with the elementwise work on their results."""
 
 from __future__ import annotations
 
@@ -54,10 +54,10 @@ def fuse_epilogues(steps: Sequence[Numbered], outputs: Collection[int]) -> list[
 def _argument(product: Step, after: Step, makers: Mapping[int, Step]) -> int | None:
     """Return the argument of GELU where a product is multiplied with its derivative; None where it is not."""
     (result,) = product.outputs
-    made = {id(makers[v]): makers[v] for v in after.inputs if v in makers and v != result}
-    if len(made) != 1 or len(product.inputs) != _PLAIN or getattr(product.task, "kind", "") != "gemm":
+    producers = {id(makers[v]): makers[v] for v in after.inputs if v in makers and v != result}
+    if len(producers) != 1 or len(product.inputs) != _PLAIN or getattr(product.task, "kind", "") != "gemm":
         return None
-    (first,) = made.values()
+    (first,) = producers.values()
     return gelu_argument(after, result, first)
 
 
@@ -89,36 +89,36 @@ def _with_first(op: ScalarOp, dtypes: Sequence[str], at: int) -> ScalarOp:
 
 
 class EpilogueFusion(Fusion):
-    """A product and what follows it: a kernel of products that computes the rest before it stores.
+    """A product and its epilogue: a kernel of products that computes the epilogue before it stores.
 
-    Large products are left to cuBLASLt, where it has what follows them, or to cuBLAS.
+    Large products are left to cuBLASLt, where it has the epilogue, or to cuBLAS.
 
     Parameters
     ----------
     parts, outputs
         See :class:`Fusion`.
     argument : int, optional
-        The value by which GELU is differentiated, where that is what follows.
+        The value by which GELU is differentiated, where that is the epilogue.
     """
 
     def __init__(self, parts: Sequence[tuple[int, Step]], outputs: Sequence[int], argument: int | None = None) -> None:
         super().__init__(parts, outputs)
         self.argument = argument
 
-    def record(self, recorder: StepRecorder, known: Mapping[int, Entry]) -> Mapping[int, Entry] | None:
+    def record(self, recorder: StepRecorder, values: Mapping[int, Entry]) -> Mapping[int, Entry] | None:
         """Record both as one launch; None where shapes do not fit, or a library multiplies faster."""
         (_, product), (_, after) = self.parts
         kernel = _joined(product, after)
         assert kernel is not None, "there was one when the steps were put together"
         rest = [v for v in after.inputs if v != product.outputs[0]]
-        operands = [entry_on_device(recorder, known[v]) for v in (*product.inputs, *rest)]
+        operands = [entry_on_device(recorder, values[v]) for v in (*product.inputs, *rest)]
         if recorder.properties.driver == "cuda" and is_large(operands, len(product.inputs)):
             if self.argument is None:
-                found = epilogue_by_library(kernel, recorder, operands)
+                outcomes = epilogue_by_library(kernel, recorder, operands)
             else:
-                a, b, x = *operands[:2], entry_on_device(recorder, known[self.argument])
-                found = product_by_library(recorder, GELU_GRADIENT, a, b, a, argument=x)
-            return None if found is None else dict(zip(after.outputs, [found], strict=True))
+                a, b, x = *operands[:2], entry_on_device(recorder, values[self.argument])
+                outcomes = product_by_library(recorder, GELU_GRADIENT, a, b, a, argument=x)
+            return None if outcomes is None else dict(zip(after.outputs, [outcomes], strict=True))
         try:
             results = device_form.lookup(kernel).run(kernel, recorder, operands)
         except ValueError:

@@ -43,7 +43,7 @@ def connected_groups(steps: Sequence[Numbered], members: Collection[int], links:
     for i, (_, step) in enumerate(steps):
         for v in step.inputs:
             j = makers.get(v, -1)
-            # A group that a path leaves is in an earlier phase than what the path comes to.
+            # A group that a path leaves is in an earlier phase than the next one on the path.
             leaves = j in members and (i not in members or v not in links)
             phases[i] = max(phases[i], phases[j] + leaves if j >= 0 else 0)
         if i in members:
@@ -66,18 +66,18 @@ def with_sources(
     for i, (_, step) in enumerate(steps):
         for v in step.inputs:
             readers.setdefault(v, set()).add(i)
-    found = set(group)
+    sources = set(group)
     waiting = list(group)
     while waiting:
         for v in steps[waiting.pop()][1].inputs:
             i = makers.get(v, -1)
-            if i not in members or i in found:
+            if i not in members or i in sources:
                 continue
             made = steps[i][1].outputs
-            if all(v not in outputs and readers.get(v, set()) <= found for v in made):
-                found.add(i)
+            if all(v not in outputs and readers.get(v, set()) <= sources for v in made):
+                sources.add(i)
                 waiting.append(i)
-    return sorted(found)
+    return sorted(sources)
 
 
 def with_groups(
@@ -85,7 +85,7 @@ def with_groups(
     groups: Iterable[tuple[Sequence[int], MakeFusion]],
     outputs: Collection[int],
 ) -> list[Numbered]:
-    """Return the steps with groups as fusions, each after what it needs, and otherwise as they came before.
+    """Return the steps with groups as fusions, each after its needs, and otherwise in their order.
 
     Of groups that need each other, the later ones are left as single steps.
 
@@ -93,22 +93,22 @@ def with_groups(
     ----------
     steps : sequence of Numbered
     groups : iterable of (positions, callable)
-        Which steps are parts of each, and what makes the fusion of the parts.
+        The steps of each, and the constructor of the fusion.
     outputs : collection of int
         Values that are read when all steps have run.
     """
-    wanted = list(groups)
-    found = _together(steps, wanted, outputs)
-    if found is not None:
-        return found
+    candidates = list(groups)
+    fusions = _together(steps, candidates, outputs)
+    if fusions is not None:
+        return fusions
     kept: list[tuple[Sequence[int], MakeFusion]] = []
-    found = list(steps)
-    for group in wanted:
+    fusions = list(steps)
+    for group in candidates:
         more = _together(steps, [*kept, group], outputs)
         if more is not None:
             kept.append(group)
-            found = more
-    return found
+            fusions = more
+    return fusions
 
 
 def _together(
@@ -124,18 +124,18 @@ def _together(
     for positions, make in groups:
         inside, last = set(positions), positions[-1]
         parts = [steps[i] for i in positions]
-        made = {v for _, step in parts for v in step.outputs}
-        given = dict.fromkeys(v for _, step in parts for v in step.inputs if v not in made)
-        leaving = sorted(v for v in made if v in outputs or not inside.issuperset(read.get(v, ())))
+        produced = {v for _, step in parts for v in step.outputs}
+        inputs = dict.fromkeys(v for _, step in parts for v in step.inputs if v not in produced)
+        leaving = sorted(v for v in produced if v in outputs or not inside.issuperset(read.get(v, ())))
         for i in positions:
             places[i] = last
             items.pop(i)
-        items[last] = parts[-1][0], Step(make(parts, leaving), tuple(given), tuple(leaving))
+        items[last] = parts[-1][0], Step(make(parts, leaving), tuple(inputs), tuple(leaving))
     return _sorted(items, places, _makers(steps))
 
 
 def _sorted(items: Mapping[int, Numbered], places: Sequence[int], makers: Mapping[int, int]) -> list[Numbered] | None:
-    """Return steps so that each comes after what it needs; None where some need each other."""
+    """Return steps so that each comes after its needs; None where some need each other."""
     needs = {i: {places[makers[v]] for v in step.inputs if v in makers} - {i} for i, (_, step) in items.items()}
     order = ordered(needs)
     return None if order is None else [items[i] for i in order]

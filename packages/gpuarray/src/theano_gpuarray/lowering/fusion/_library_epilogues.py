@@ -1,4 +1,4 @@
-"""Products with what follows them as one call of cuBLASLt: a row that is added, and an activation."""
+"""Products with their epilogues as one call of cuBLASLt: a row that is added, and an activation."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _OUTER, _CUBIC = math.sqrt(2 / math.pi), 0.044715
 #: Addresses that the library is promised to be multiples of.
 _ALIGNMENT = 16
 _DTYPES = ("float16", "float32", "float64")
-#: What the rows of an argument have to be a multiple of.
+#: The rows of an argument have to be a multiple of this.
 _LEADING = 8
 
 #: Ops that are looked for; others have no name.
@@ -44,7 +44,7 @@ _Polynomial: TypeAlias = dict[tuple[_Expression, ...], float]
 
 @record
 class Epilogue:
-    """What follows a product.
+    """The epilogue of a product.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class Epilogue:
     bias : int or None
         Which argument of the scalar op is the row that is added.
     nan : int
-        What becomes of NaN by the larger one of it and 0: it stays (1), it is 0 (2), or nothing is asked (0).
+        The larger one of NaN and 0: NaN stays (1), it is 0 (2), or nothing is asked (0).
     """
 
     number: int
@@ -62,7 +62,7 @@ class Epilogue:
 
 
 def epilogue_of(kernel: ProductEpilogueKernel) -> Epilogue | None:
-    """Return what follows a product if cuBLASLt has it.
+    """Return the epilogue of a product if cuBLASLt has it.
 
     That is a row that is added, the larger one of the result and 0, and GELU by tanh; one of these, or the first and
     one of the others. Formulas are compared, not values.
@@ -71,58 +71,58 @@ def epilogue_of(kernel: ProductEpilogueKernel) -> Epilogue | None:
     dtypes = {*kernel.input_dtypes, kernel.output_dtype, product.dtype}
     if kernel.product_inputs != 2 or product.kind != "gemm" or len(dtypes) > 1 or product.dtype not in _DTYPES:
         return None
-    given: list[_Expression] = [("input", k) for k in range(len(kernel.input_dtypes))]
-    (result,), first = _expressions(kernel.scalar_op, kernel.input_dtypes, given), given[0]
+    expressions: list[_Expression] = [("input", k) for k in range(len(kernel.input_dtypes))]
+    (result,), first = _expressions(kernel.scalar_op, kernel.input_dtypes, expressions), expressions[0]
     if len(kernel.input_dtypes) == 1:
         number = _activation(result, first)
         return None if number in (None, _NONE) else Epilogue(number, None, _of_nan(result, first, number))
     if len(kernel.input_dtypes) != 2 or kernel.broadcast[0] != (True, False):
         return None
-    for inner in (("add", first, given[1]), ("add", given[1], first)):
+    for inner in (("add", first, expressions[1]), ("add", expressions[1], first)):
         number = _activation(result, inner)
         if number is not None:
             return Epilogue(_BIAS if number == _NONE else number | _BIAS, 1, _of_nan(result, inner, number))
     return None
 
 
-def _expressions(op: ScalarOp, dtypes: Sequence[str], given: Sequence[_Expression]) -> list[_Expression]:
+def _expressions(op: ScalarOp, dtypes: Sequence[str], inputs: Sequence[_Expression]) -> list[_Expression]:
     """Return the results of a scalar op, given its arguments."""
     program = program_of(op, tuple(dtypes))
-    known = list(given)
+    values = list(inputs)
     constants: list[_Expression] = [
         ("constant", float(np.frombuffer(raw, dtype)[0])) for dtype, raw in program.constants
     ]
     for step in program.steps:
-        known.append((_NAMES.get(step.op, "other"), *(known[k] if k >= 0 else constants[-1 - k] for k in step.args)))
-    return [known[k] if k >= 0 else constants[-1 - k] for k in program.outputs]
+        values.append((_NAMES.get(step.op, "other"), *(values[k] if k >= 0 else constants[-1 - k] for k in step.args)))
+    return [values[k] if k >= 0 else constants[-1 - k] for k in program.outputs]
 
 
-def gelu_argument(after: Step, product: int, made: Step) -> int | None:
+def gelu_argument(after: Step, product: int, producer: Step) -> int | None:
     """Return the value by which GELU is differentiated, where an elementwise step multiplies that with a product.
 
     Parameters
     ----------
     after : Step
-        Elementwise; its inputs are the product and results of `made`.
+        Elementwise; its inputs are the product and results of `producer`.
     product : int
         The value that is the product.
-    made : Step
+    producer : Step
         The elementwise step that computes GELU, and parts of its gradient.
     """
-    first, second = made.task, after.task
+    first, second = producer.task, after.task
     if not isinstance(first, ElementwiseKernel) or not isinstance(second, ElementwiseKernel):
         return None
     dtypes = {*first.input_dtypes, *first.output_dtypes, *second.input_dtypes, *second.output_dtypes}
     if len(dtypes) > 1 or any(any(pattern) for pattern in second.broadcast):
         return None
-    inputs: list[_Expression] = [("input", k) for k in range(len(made.inputs))]
-    known = dict(zip(made.outputs, _expressions(first.scalar_op, first.input_dtypes, inputs), strict=True))
-    known[product] = ("gradient",)
-    if any(v not in known for v in after.inputs):
+    inputs: list[_Expression] = [("input", k) for k in range(len(producer.inputs))]
+    expressions = dict(zip(producer.outputs, _expressions(first.scalar_op, first.input_dtypes, inputs), strict=True))
+    expressions[product] = ("gradient",)
+    if any(v not in expressions for v in after.inputs):
         return None
-    (result,) = _expressions(second.scalar_op, second.input_dtypes, [known[v] for v in after.inputs])
-    found = (v for v in after.inputs if v != product and _is_gelu_gradient(result, known[v]))
-    return next(found, None)
+    (result,) = _expressions(second.scalar_op, second.input_dtypes, [expressions[v] for v in after.inputs])
+    arguments = (v for v in after.inputs if v != product and _is_gelu_gradient(result, expressions[v]))
+    return next(arguments, None)
 
 
 def _activation(result: _Expression, x: _Expression) -> int | None:
@@ -135,7 +135,7 @@ def _activation(result: _Expression, x: _Expression) -> int | None:
 
 
 def _of_nan(result: _Expression, x: _Expression, number: int) -> int:
-    """Return what an activation makes of NaN: comparisons with it are false."""
+    """Return an activation's value at NaN: comparisons with it are false."""
     if number != _RELU:
         return 0
     name, *args = result
@@ -175,9 +175,9 @@ def _is_larger_of_zero(result: _Expression, x: _Expression) -> bool:
 
 
 def _is_gelu(result: _Expression, x: _Expression) -> bool:
-    found = _polynomial(result, x)
-    curve = _curve(found, x)
-    return found is not None and curve is not None and _close(found, {(x,): 0.5, _sorted(x, curve): 0.5})
+    polynomial = _polynomial(result, x)
+    curve = _curve(polynomial, x)
+    return polynomial is not None and curve is not None and _close(polynomial, {(x,): 0.5, _sorted(x, curve): 0.5})
 
 
 def _curve(found: _Polynomial | None, x: _Expression) -> _Expression | None:
@@ -193,13 +193,13 @@ def _curve(found: _Polynomial | None, x: _Expression) -> _Expression | None:
 
 def _is_gelu_gradient(result: _Expression, x: _Expression) -> bool:
     """Tell whether an expression is the derivative of GELU at `x`, times a gradient."""
-    found = _polynomial(result, x)
-    t = _curve(found, x)
-    if found is None or t is None:
+    polynomial = _polynomial(result, x)
+    t = _curve(polynomial, x)
+    if polynomial is None or t is None:
         return False
     # With t = tanh(c x + c k x^3): (1 + t) / 2 + x (1 - t^2) c (1 + 3 k x^2) / 2.
     g, line, cube = ("gradient",), _OUTER / 2, 1.5 * _OUTER * _CUBIC
-    wanted = {
+    pattern = {
         (g,): 0.5,
         _sorted(g, t): 0.5,
         _sorted(g, x): line,
@@ -207,7 +207,7 @@ def _is_gelu_gradient(result: _Expression, x: _Expression) -> bool:
         _sorted(g, x, x, x): cube,
         _sorted(g, x, x, x, t, t): -cube,
     }
-    return _close(found, wanted)
+    return _close(polynomial, pattern)
 
 
 def _close(found: _Polynomial, wanted: _Polynomial) -> bool:
@@ -242,18 +242,18 @@ def _polynomial(result: _Expression, x: _Expression) -> _Polynomial | None:
 
 
 def _product(a: _Polynomial, b: _Polynomial) -> _Polynomial:
-    found: _Polynomial = {}
+    terms: _Polynomial = {}
     for m, c in a.items():
         for n, d in b.items():
             key = _sorted(*m, *n)
-            found[key] = found.get(key, 0.0) + c * d
-    return found
+            terms[key] = terms.get(key, 0.0) + c * d
+    return terms
 
 
 def epilogue_by_library(
     kernel: ProductEpilogueKernel, recorder: Recorder, operands: Sequence[DeviceOperand]
 ) -> DeviceOperand | None:
-    """Compute a product with what follows it by cuBLASLt; None where there is none for these operands.
+    """Compute a product with its epilogue by cuBLASLt; None where there is none for these operands.
 
     Parameters
     ----------
@@ -275,7 +275,7 @@ def epilogue_by_library(
 
 @record
 class Scaled:
-    """What a product is added to, with the numbers that both are multiplied with.
+    """The addend of a product, with the factors of both.
 
     Parameters
     ----------
@@ -309,26 +309,26 @@ def product_by_library(
     a, b : DeviceOperand
         Matrices.
     row : DeviceOperand
-        What is added, or where the library puts the gradient by it.
+        The added row, or the target of the gradient by it.
     added : Scaled, optional
     nan : int
         See :class:`Epilogue`.
     argument : DeviceOperand, optional
-        Of what is differentiated: of the shape of the product.
+        The differentiated value: of the shape of the product.
     """
     if a.shape[1] != b.shape[0] or not min(*a.shape, *b.shape) or any(x.offset % _ALIGNMENT for x in (a, b, row)):
         return None
     z = DeviceOperand(0, a.dtype, (a.shape[0], b.shape[1]), (b.shape[1] * a.itemsize, a.itemsize))
-    found = library_product(z, a, b)
-    if found is None or (added is not None and added.z.shape != z.shape):
+    product = library_product(z, a, b)
+    if product is None or (added is not None and added.z.shape != z.shape):
         return None
     if argument is not None and not _is_argument(argument, z):
         return None
-    m, n, k, _ = found.sizes
-    leading = found.a.leading, found.b.leading, found.z.leading
+    m, n, k, _ = product.sizes
+    leading = product.a.leading, product.b.leading, product.z.leading
     tf32 = int(a.dtype == "float32" and config.gpuarray.tf32)
     factors = (1.0, 0.0) if added is None else (added.alpha, added.beta)
-    numbers = (int(found.a.transposed), int(found.b.transposed), m, n, k, *leading, epilogue, tf32)
+    numbers = (int(product.a.transposed), int(product.b.transposed), m, n, k, *leading, epilogue, tf32)
     call = LibraryCall("epilogue", a.dtype, (*numbers, *map(_bits, factors), nan))
     size = recorder.workspace(call)
     if size is None:
@@ -340,12 +340,12 @@ def product_by_library(
 
 
 def _is_argument(x: DeviceOperand, z: DeviceOperand) -> bool:
-    """Tell whether the library reads an array as the argument of what it differentiates."""
+    """Tell whether the library reads an array as the argument of its derivative."""
     fits = x.shape == z.shape and x.dtype == z.dtype and x.contiguous
     return fits and z.shape[1] % _LEADING == 0 and x.offset % _ALIGNMENT == 0
 
 
 def _bits(number: float) -> int:
     """Return the bits of a number as one that the runtime takes."""
-    found: int = struct.unpack("<q", struct.pack("<d", number))[0]
-    return found
+    bits: int = struct.unpack("<q", struct.pack("<d", number))[0]
+    return bits

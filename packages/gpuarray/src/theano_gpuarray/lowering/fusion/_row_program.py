@@ -1,7 +1,7 @@
 """Programs over the rows of matrices: one group of work-items computes all of a row.
 
-A program is a list of nodes. A node gives a number for each row, or for each element of a row. What a reduction or a
-pick of one element gives is a number for the row, known to all work-items of the group; what is needed of elements is
+A program is a list of nodes. A node gives a number for each row, or for each element of a row. The result of a
+reduction or a pick of one element is a number for the row, known to all work-items of the group; needed elements are
 computed again in each loop over the row, so that nothing between goes through memory.
 """
 
@@ -111,7 +111,7 @@ class RowProgram:
     Parameters
     ----------
     nodes : sequence of Node
-        Each after those that it needs.
+        Each after its needs.
     stores : sequence of Store
     rows, columns : int
     """
@@ -161,7 +161,7 @@ class RowProgram:
         return ((i, node) for i, node in enumerate(self.nodes) if isinstance(node, (Pick, Put)))
 
     def _row_node(self, i: int, node: Node) -> None:
-        """Write what gives a number for the row, and the positions that elements are compared with."""
+        """Write the nodes that give a number for the row, and the positions that elements are compared with."""
         if isinstance(node, Put):
             self._position(i, node.index)
         elif isinstance(node, Reduce):
@@ -171,8 +171,8 @@ class RowProgram:
             values: dict[Result, CValue] = {}
             dtype = self._dtype(node.arg)
             self._writer.add(f"{c_type(dtype)} pick{i};", f"{{ const int64_t c = at{i};")
-            found = self._element(node.arg, values, "c")
-            self._writer.add(f"pick{i} = {found.text};", "}")
+            element = self._element(node.arg, values, "c")
+            self._writer.add(f"pick{i} = {element.text};", "}")
             self._values[Result(i)] = CValue(f"pick{i}", dtype)
         elif not node.per_element:
             self._define(i, node, self._values, f"r{i}_", "0")
@@ -198,14 +198,14 @@ class RowProgram:
             *(["#pragma unroll 4"] if self._local > 1 else []),
             f"for (int64_t c = LID_0; c < columns; c += {self._local}) {{",
         )
-        found = self._element(node.arg, {}, "c")
+        element = self._element(node.arg, {}, "c")
         writer.add(
-            f"const {kind} a = sum{i}, b = {c_cast(found, acc)};", f"sum{i} = {_joined(reduction, 'a', 'b')};", "}"
+            f"const {kind} a = sum{i}, b = {c_cast(element, acc)};", f"sum{i} = {_joined(reduction, 'a', 'b')};", "}"
         )
         if self._local > 1:
             writer.add(*self._tree(f"sum{i}", kind, reduction))
-        whole = CValue(f"sum{i}", acc)
-        writer.add(f"const {c_type(reduction.output_dtype)} total{i} = {c_cast(whole, reduction.output_dtype)};")
+        total = CValue(f"sum{i}", acc)
+        writer.add(f"const {c_type(reduction.output_dtype)} total{i} = {c_cast(total, reduction.output_dtype)};")
         self._values[Result(i)] = CValue(f"total{i}", reduction.output_dtype)
 
     def _tree(self, total: str, kind: str, reduction: Reduction) -> Iterator[str]:
@@ -236,18 +236,20 @@ class RowProgram:
             values: dict[Result, CValue] = {}
             for k, target in elements:
                 found = self._element(target.result, values, "c")
-                place = element(target.dtype, f"q{k}", f"q{k}_at + (row * columns + c) * {target.operand.itemsize}")
-                writer.add(f"{place} = {c_stored(found, target.dtype)};")
+                target_element = element(
+                    target.dtype, f"q{k}", f"q{k}_at + (row * columns + c) * {target.operand.itemsize}"
+                )
+                writer.add(f"{target_element} = {c_stored(found, target.dtype)};")
             writer.add("}")
         if numbers:
             writer.add("if (LID_0 == 0) {")
             for k, target in numbers:
-                place = element(target.dtype, f"q{k}", f"q{k}_at + row * {target.operand.itemsize}")
-                writer.add(f"{place} = {c_stored(self._values[target.result], target.dtype)};")
+                target_element = element(target.dtype, f"q{k}", f"q{k}_at + row * {target.operand.itemsize}")
+                writer.add(f"{target_element} = {c_stored(self._values[target.result], target.dtype)};")
             writer.add("}")
 
     def _element(self, result: Result, values: dict[Result, CValue], column: str) -> CValue:
-        """Write what an element needs, in the order of the nodes, and return it."""
+        """Write the needs of an element, in the order of the nodes, and return it."""
         if not self._per_element(result):
             return self._values[result]
         for i in sorted(self._needed(result)):
@@ -270,7 +272,7 @@ class RowProgram:
         elif isinstance(node, Map):
             statements, results = node.program.emit([value(arg) for arg in node.args], prefix)
             writer.add(*statements)
-            values.update({Result(i, k): found for k, found in enumerate(results)})
+            values.update({Result(i, k): outcome for k, outcome in enumerate(results)})
         elif isinstance(node, Fixed):
             writer.add(f"const {c_type(node.dtype)} {prefix} = {c_cast(value(node.arg), node.dtype)};")
             values[Result(i)] = CValue(prefix, node.dtype)
@@ -283,13 +285,13 @@ class RowProgram:
 
     def _needed(self, result: Result) -> set[int]:
         """Return the nodes of elements that an element needs."""
-        found, waiting = set[int](), [result.node]
+        needed, waiting = set[int](), [result.node]
         while waiting:
             i = waiting.pop()
-            if i not in found and self._per_element(Result(i)):
-                found.add(i)
+            if i not in needed and self._per_element(Result(i)):
+                needed.add(i)
                 waiting += [arg.node for arg in arguments_of(self.nodes[i])]
-        return found
+        return needed
 
     def _per_element(self, result: Result) -> bool:
         return per_element(self.nodes[result.node])
@@ -305,8 +307,10 @@ def dtype_of(nodes: Sequence[Node], result: Result) -> str:
         return node.operand.dtype
     if isinstance(node, Map):
         program = node.program
-        given = program.op.result_dtypes(*program.input_dtypes) if isinstance(program, OneOp) else program.output_dtypes
-        return str(given[result.number])
+        dtypes = (
+            program.op.result_dtypes(*program.input_dtypes) if isinstance(program, OneOp) else program.output_dtypes
+        )
+        return str(dtypes[result.number])
     if isinstance(node, Reduce):
         return node.reduction.output_dtype
     return dtype_of(nodes, node.arg) if isinstance(node, Pick) else node.dtype

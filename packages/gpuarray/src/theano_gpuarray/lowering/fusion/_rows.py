@@ -1,4 +1,4 @@
-"""Fusion of what is computed for each row of a matrix by itself, as a softmax with its loss and its gradient."""
+"""Fusion of work on each row of a matrix by itself, as a softmax with its loss and its gradient."""
 
 from __future__ import annotations
 
@@ -66,15 +66,15 @@ def fuse_rows(
         return list(steps)
     singles = {i for i, (_, step) in enumerate(steps) if _is_single(step)}
     links = {v for i in members for v in steps[i][1].outputs}
-    found: list[tuple[Sequence[int], MakeFusion]] = []
+    fusions: list[tuple[Sequence[int], MakeFusion]] = []
     taken: set[int] = set()
     for group in connected_groups(steps, members, links):
         if any(_reduces_rows(steps[i][1]) for i in group):
             whole = with_sources(steps, group, (members | singles) - taken, outputs)
             if sum(not isinstance(steps[i][1].task, (TransposeKernel, IndexViewKernel)) for i in whole) > 1:
                 taken.update(whole)
-                found.append((whole, partial(RowFusion, counting=counting)))
-    return with_groups(steps, found, outputs)
+                fusions.append((whole, partial(RowFusion, counting=counting)))
+    return with_groups(steps, fusions, outputs)
 
 
 def _reduces_rows(step: Step) -> bool:
@@ -145,26 +145,26 @@ class RowFusion(Fusion):
         super().__init__(parts, outputs)
         self._counting = counting
 
-    def record(self, recorder: StepRecorder, known: Mapping[int, Entry]) -> Mapping[int, Entry] | None:
+    def record(self, recorder: StepRecorder, values: Mapping[int, Entry]) -> Mapping[int, Entry] | None:
         """Record the steps as one launch, if all of them fit."""
         try:
-            return self._recorded(recorder, known)
+            return self._recorded(recorder, values)
         except (_NoFit, NoNativeForm, NoDeviceForm):
             return None
 
-    def _recorded(self, recorder: StepRecorder, known: Mapping[int, Entry]) -> Mapping[int, Entry]:
-        builder = _Builder(recorder, known, self._counting, *self._extent(known))
+    def _recorded(self, recorder: StepRecorder, values: Mapping[int, Entry]) -> Mapping[int, Entry]:
+        builder = _Builder(recorder, values, self._counting, *self._extent(values))
         for number, step in self.parts:
             builder.add(number, step)
         return builder.finish(self.outputs)
 
-    def _extent(self, known: Mapping[int, Entry]) -> tuple[int, int]:
+    def _extent(self, values: Mapping[int, Entry]) -> tuple[int, int]:
         """Return the numbers of rows and columns."""
         for _, step in self.parts:
             task = step.task
             if isinstance(task, (ElementwiseKernel, ReductionKernel)) and task.ndim == 2:
                 for v, pattern in zip(step.inputs, task.broadcast, strict=True):
-                    entry = known.get(v)
+                    entry = values.get(v)
                     if isinstance(entry, DeviceOperand) and not any(pattern):
                         rows, columns = entry.shape
                         return rows, columns
@@ -177,7 +177,7 @@ class _Builder:
     def __init__(
         self,
         recorder: StepRecorder,
-        known: Mapping[int, Entry],
+        values: Mapping[int, Entry],
         counting: Collection[int],
         rows: int,
         columns: int,
@@ -186,7 +186,7 @@ class _Builder:
         if not rows or not columns or (not properties.cpu and columns > _LONG and rows < _FEW):
             raise _NoFit
         self._recorder = recorder
-        self._known = known
+        self._known = values
         self._counting = counting
         self._rows, self._columns = rows, columns
         self._nodes: list[Node] = []
@@ -196,44 +196,44 @@ class _Builder:
     def add(self, number: int, step: Step) -> None:
         """Add a step."""
         task = step.task
-        found: Sequence[_Value]
+        results: Sequence[_Value]
         if isinstance(task, ElementwiseKernel):
-            found = self._elementwise(task, step)
+            results = self._elementwise(task, step)
         elif isinstance(task, ReductionKernel):
-            found = self._reduction(task, step)
+            results = self._reduction(task, step)
         elif isinstance(task, TransposeKernel):
             value = self._value(step.inputs[0])
-            found = [_Value(value.result, (*value.shape, 1) if task.order == (0, None) else (1,))]
+            results = [_Value(value.result, (*value.shape, 1) if task.order == (0, None) else (1,))]
         elif isinstance(task, IndexReadKernel):
-            found = [self._picked(number, step)]
+            results = [self._picked(number, step)]
         elif isinstance(task, IndexWriteKernel):
-            found = [self._written(number, task, step)]
+            results = [self._written(number, task, step)]
         elif isinstance(task, IndexViewKernel):
-            found = [self._viewed(task, step)]
+            results = [self._viewed(task, step)]
         elif isinstance(task, FullKernel):
-            found = [self._full(step)]
+            results = [self._full(step)]
         else:
-            found = [self._counted(step)]
-        self._values.update(zip(step.outputs, found, strict=True))
+            results = [self._counted(step)]
+        self._values.update(zip(step.outputs, results, strict=True))
 
     def finish(self, outputs: Sequence[int]) -> dict[int, Entry]:
         """Launch the program; return the arrays of the values that leave."""
         stores: dict[Result, Store] = {}
-        found: dict[int, Entry] = {}
+        entries: dict[int, Entry] = {}
         for v in outputs:
             value = self._values[v]
             if value.result is None:
                 raise _NoFit
             shape, dtype = value.shape, dtype_of(self._nodes, value.result)
-            whole = per_element(self._nodes[value.result.node])
-            if shape not in (((self._rows, self._columns),) if whole else ((self._rows,), (self._rows, 1))):
+            is_per_element = per_element(self._nodes[value.result.node])
+            if shape not in (((self._rows, self._columns),) if is_per_element else ((self._rows,), (self._rows, 1))):
                 raise _NoFit
             if value.result not in stores:
                 stores[value.result] = Store(value.result, self._recorder.empty(dtype, shape), dtype)
             array = stores[value.result].operand
-            found[v] = array.view(shape, contiguous_strides(shape, array.itemsize))
+            entries[v] = array.view(shape, contiguous_strides(shape, array.itemsize))
         RowProgram(self._nodes, list(stores.values()), self._rows, self._columns).launch(self._recorder)
-        return found
+        return entries
 
     def _elementwise(self, task: ElementwiseKernel, step: Step) -> list[_Value]:
         args = [self._operand(v, pattern) for v, pattern in zip(step.inputs, task.broadcast, strict=True)]
@@ -249,13 +249,13 @@ class _Builder:
         args = [self._operand(v, pattern) for v, pattern in zip(step.inputs, task.broadcast, strict=True)]
         if self._shape(task.broadcast, 2) != (self._rows, self._columns):
             raise _NoFit
-        node, kept = self._map(task, args), len(task.kept_dtypes)
-        found = [_Value(Result(node, k), (self._rows, self._columns)) for k in range(kept)]
+        node, n_stored = self._map(task, args), len(task.kept_dtypes)
+        values = [_Value(Result(node, k), (self._rows, self._columns)) for k in range(n_stored)]
         for k, reduction in enumerate(task.reductions):
             self._check(reduction)
-            total = Result(self._add(Reduce(Result(node, kept + k), reduction)))
-            found.append(_Value(total, (self._rows,)))
-        return found
+            total = Result(self._add(Reduce(Result(node, n_stored + k), reduction)))
+            values.append(_Value(total, (self._rows,)))
+        return values
 
     def _check(self, reduction: Reduction) -> None:
         if reduction.acc_dtype == "float64" and not self._recorder.properties.doubles:
@@ -349,22 +349,22 @@ class _Builder:
 
     def _operand(self, v: int, pattern: Sequence[bool]) -> Result:
         """Return a value as an operand that broadcasts along some dimensions, and has the extent along the others."""
-        wanted = tuple(
+        pattern_lengths = tuple(
             1 if fixed else length for fixed, length in zip(pattern, (self._rows, self._columns), strict=False)
         )
         if v in self._values:
             value = self._values[v]
-            if value.shape != wanted or value.result is None:
+            if value.shape != pattern_lengths or value.result is None:
                 raise _NoFit
             return value.result
         array = entry_on_device(self._recorder, self._known[v])
-        if array.shape != wanted or array.dtype.startswith("complex"):
+        if array.shape != pattern_lengths or array.dtype.startswith("complex"):
             raise _NoFit
         strides = [0 if fixed else step for fixed, step in zip(pattern, array.strides, strict=True)] + [0, 0]
-        whole = len(pattern) == 2 and not pattern[1]
-        key = (array, strides[0], strides[1], whole)
+        is_row = len(pattern) == 2 and not pattern[1]
+        key = (array, strides[0], strides[1], is_row)
         if key not in self._loads:
-            self._loads[key] = Result(self._add(Load(array, strides[0], strides[1], whole)))
+            self._loads[key] = Result(self._add(Load(array, strides[0], strides[1], is_row)))
         return self._loads[key]
 
     def _value(self, v: int) -> _Value:

@@ -44,12 +44,12 @@ def fuse_updates(steps: Sequence[Numbered], outputs: Collection[int]) -> list[Nu
 
 
 def _needs(steps: Sequence[Numbered], i: int, j: int) -> bool:
-    """Tell whether step j reads what other steps make of what step i keeps, so that both cannot be one."""
-    made = set(steps[i][1].outputs)
+    """Tell whether step j reads results of other steps on outputs of step i, so that both cannot be one."""
+    outputs = set(steps[i][1].outputs)
     for _, step in steps[i + 1 : j]:
-        if not made.isdisjoint(step.inputs):
-            made.update(step.outputs)
-    return not (made - set(steps[i][1].outputs)).isdisjoint(steps[j][1].inputs)
+        if not outputs.isdisjoint(step.inputs):
+            outputs.update(step.outputs)
+    return not (outputs - set(steps[i][1].outputs)).isdisjoint(steps[j][1].inputs)
 
 
 def _reduction(step: Step) -> ReductionKernel | None:
@@ -61,43 +61,43 @@ def _reduction(step: Step) -> ReductionKernel | None:
 
 
 def _made(step: Step) -> tuple[int, ...]:
-    """Return the values that the kernel of a reduction makes: those that are kept, then the result."""
+    """Return the values that the kernel of a reduction makes: the stored ones, then the result."""
     return step.task.values[1] if isinstance(step.task, BesideFusion) else step.outputs
 
 
 def _joined(reduced: Step, after: Step) -> ReductionUpdateKernel | None:
     """Return the kernel that does both; None where there is none."""
-    task, first, made = after.task, _reduction(reduced), _made(reduced)
-    if not isinstance(task, ElementwiseKernel) or first is None or not made:
+    task, first, produced = after.task, _reduction(reduced), _made(reduced)
+    if not isinstance(task, ElementwiseKernel) or first is None or not produced:
         return None
-    positions = [k for k, v in enumerate(after.inputs) if v == made[-1]]
-    if any(any(task.broadcast[k]) for k in positions) or not set(made[:-1]).isdisjoint(after.inputs):
+    positions = [k for k, v in enumerate(after.inputs) if v == produced[-1]]
+    if any(any(task.broadcast[k]) for k in positions) or not set(produced[:-1]).isdisjoint(after.inputs):
         return None
-    rest = [k for k in range(len(after.inputs)) if k not in positions]
-    dtypes = tuple(task.input_dtypes[k] for k in rest)
+    others = [k for k in range(len(after.inputs)) if k not in positions]
+    dtypes = tuple(task.input_dtypes[k] for k in others)
     if "float16" in (first.reductions[0].output_dtype, *dtypes, *task.output_dtypes):
         return None
-    inputs = tuple(-1 if k in positions else rest.index(k) for k in range(len(after.inputs)))
-    patterns = tuple(task.broadcast[k] for k in rest)
+    inputs = tuple(-1 if k in positions else others.index(k) for k in range(len(after.inputs)))
+    patterns = tuple(task.broadcast[k] for k in others)
     kernel = ReductionUpdateKernel(first, task.scalar_op, inputs, dtypes, patterns, task.output_dtypes)
     form = device_form.get(kernel)
     return kernel if form is not None and form.supports(kernel) else None
 
 
 class UpdateFusion(Fusion):
-    """A reduction and what is computed of its result: a kernel of reductions that computes it before it stores."""
+    """A reduction and the work on its result: a kernel of reductions that does it before it stores."""
 
-    def record(self, recorder: StepRecorder, known: Mapping[int, Entry]) -> Mapping[int, Entry] | None:
+    def record(self, recorder: StepRecorder, values: Mapping[int, Entry]) -> Mapping[int, Entry] | None:
         """Record both as one kernel; None where shapes do not fit."""
         (_, reduced), (_, after) = self.parts
         kernel = _joined(reduced, after)
         assert kernel is not None, "there was one when the steps were put together"
         given = reduced.task.values[0] if isinstance(reduced.task, BesideFusion) else reduced.inputs
-        made = _made(reduced)
-        rest = [v for v in after.inputs if v != made[-1]]
-        operands = [entry_on_device(recorder, known[v]) for v in (*given, *rest)]
+        produced = _made(reduced)
+        others = [v for v in after.inputs if v != produced[-1]]
+        operands = [entry_on_device(recorder, values[v]) for v in (*given, *others)]
         try:
             results = device_form.lookup(kernel).run(kernel, recorder, operands)
         except ValueError:
             return None
-        return dict(zip((*made[:-1], *after.outputs), results, strict=True))
+        return dict(zip((*produced[:-1], *after.outputs), results, strict=True))

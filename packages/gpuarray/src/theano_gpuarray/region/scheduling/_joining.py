@@ -1,8 +1,8 @@
 """Launches that do not need each other, as one: which ones, and the order of events that follows.
 
-Launches of one text are joined, whatever they compute; those of light kernels, which wait for memory alone, whatever
+Launches of one text are joined, of any weight; those of light kernels, which wait for memory alone, with any
 their text. Of OpenCL's compilers some make errors with barriers in branches: there kernels with barriers are joined
-with others of their text alone. Each computes what it does by itself, so values stay the same bit for bit.
+with others of their text alone. Each does its own work, so values stay the same bit for bit.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from ._ordering import ordered
 __all__ = ["JoinPlan", "needed_events", "plan_joins"]
 
 #: Bytes of the operands of a launch from which on it gains nothing by another one beside it, and of all that are
-#: joined: what they read has to live until they run.
+#: joined: the arrays they read have to live until they run.
 _LARGE, _LARGE_TOGETHER = 8 << 20, 64 << 20
 #: Bytes of the parameters of a launch. OpenCL promises 1024.
 _PARAMETERS = {"cuda": 4000}
 _FEWEST_PARAMETERS = 1024
-#: Texts in one launch, at most: what takes the most registers decides how many groups run at a time. And arrays of
+#: Texts in one launch, at most: the one with the most registers decides how many groups run at a time. And arrays of
 #: theirs in local memory, each of which has up to 2 KB.
 _MOST_TEXTS, _MOST_SHARED = 4, 16
 
@@ -41,18 +41,18 @@ class JoinPlan:
 
     items: tuple[tuple[int, ...], ...]
 
-    def apply(self, kept: Kept) -> None:
-        """Put the events of a recording into the order of the plan; those that it does not know come last."""
-        events = kept.numbered()
-        known = {number for item in self.items for number in item}
+    def apply(self, recorder: Kept) -> None:
+        """Put the events of a recording into the order of the plan; unknown events come last."""
+        events = recorder.numbered()
+        fused = {number for item in self.items for number in item}
         found: list[Event] = []
         for item in self.items:
             found += _joined([events[number] for number in item if number in events])
-        kept.events[:] = [*found, *(event for number, event in events.items() if number not in known)]
+        recorder.events[:] = [*found, *(event for number, event in events.items() if number not in fused)]
 
 
 def needed_events(events: Sequence[Event]) -> list[set[int]]:
-    """Return for each event the ones before that have to be done: what it reads, or what still reads or has written it.
+    """Return the predecessors of each event: writers of its inputs, readers and writers of its outputs.
 
     Arrays are taken as wholes: two that write into parts of one memory need each other.
 
@@ -77,15 +77,15 @@ def needed_events(events: Sequence[Event]) -> list[set[int]]:
     return needed
 
 
-def plan_joins(kept: Kept) -> JoinPlan:
+def plan_joins(recorder: Kept) -> JoinPlan:
     """Choose which launches of a recording are joined.
 
     Parameters
     ----------
-    kept : Kept
+    recorder : Kept
         With memory of its own for each array.
     """
-    numbers, events = list(kept.numbered()), kept.events
+    numbers, events = list(recorder.numbered()), recorder.events
     needed = needed_events(events)
     # Events as far from the end do not need each other, and neither do groups of them.
     levels = [0] * len(events)
@@ -93,18 +93,18 @@ def plan_joins(kept: Kept) -> JoinPlan:
         for j in needed[i]:
             levels[j] = max(levels[j], levels[i] + 1)
     families: dict[Hashable, list[int]] = {}
-    barriers = kept.properties.driver != "opencl"
+    barriers = recorder.properties.driver != "opencl"
     for i, event in enumerate(events):
         family = _family(event, barriers)
         if family is not None:
             families.setdefault((levels[i], family), []).append(i)
-    most = _PARAMETERS.get(kept.properties.driver, _FEWEST_PARAMETERS)
+    most = _PARAMETERS.get(recorder.properties.driver, _FEWEST_PARAMETERS)
     groups = [group for family in families.values() for group in _groups(events, family, most)]
     return JoinPlan(tuple(tuple(numbers[i] for i in item) for item in _ordered(len(events), groups, needed)))
 
 
 def _family(event: Event, barriers: bool) -> Hashable | None:
-    """Return what launches have in common that may be joined; None where an event stays alone.
+    """Return the key of launches that may be joined; None where an event stays alone.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def _groups(events: Sequence[Event], members: Iterable[int], most: int) -> list[
 
 
 def _ordered(count: int, groups: Iterable[Sequence[int]], needed: Sequence[set[int]]) -> list[list[int]]:
-    """Return events and groups of them, each after what it needs, and otherwise as they came before."""
+    """Return events and groups of them, each after its needs, and otherwise in their order."""
     items = {i: [i] for i in range(count)}
     places = list(range(count))
     for group in groups:
@@ -193,7 +193,7 @@ def _joined(events: Sequence[Event]) -> list[Event]:
     arguments: list[Argument] = []
     sizes: list[tuple[int, ...]] = []
     begin = 0
-    for event in (event for found in by_text.values() for event in found):
+    for event in (event for members in by_text.values() for event in members):
         arguments += [begin, event.groups[0], *event.arguments]
         sizes.append(event.groups)
         begin += event.groups[0] * (event.groups[1] if len(event.groups) > 1 else 1)
@@ -204,5 +204,5 @@ def _joined(events: Sequence[Event]) -> list[Event]:
 
 def _alike(by_text: Mapping[KernelText, Sequence[Event]]) -> bool:
     """Tell whether launches can be joined: with other offsets they may have other texts than those of the plan."""
-    families = {_family(event, True) for found in by_text.values() for event in found}
+    families = {_family(event, True) for members in by_text.values() for event in members}
     return len(families) == 1 and None not in families

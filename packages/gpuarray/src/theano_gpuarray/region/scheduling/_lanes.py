@@ -1,6 +1,6 @@
-"""Events that do not need each other, side by side: in which lane each one is, and what it waits for.
+"""Independent events side by side: the lane of each one, and the events that it waits for.
 
-CUDA captures each lane from a stream of its own, so that the graph of a list has them as branches. What needs what
+CUDA captures each lane from a stream of its own, so that the graph of a list has them as branches. Dependences
 follows from the memory that events read and write: also from places in the arena that several arrays have in turn.
 """
 
@@ -17,7 +17,7 @@ __all__ = ["Schedule", "conflicting_events", "schedule"]
 
 #: Microseconds of a launch, and of waiting for another lane; bytes and multiplications in one: rough figures of a card.
 _LAUNCH, _WAIT, _BYTES, _MULTIPLICATIONS = 2.0, 1.0, 1e6, 5e6
-#: What libraries compute stays in one lane: it shares handles and the memory that they work in.
+#: Library calls stay in one lane: they share handles and workspaces.
 _LIBRARY = frozenset({"product", "convolution", "call"})
 
 
@@ -39,15 +39,15 @@ class Schedule:
     @property
     def before(self) -> list[int]:
         """Return for each event which ones have been done when it begins, as the bits of a number."""
-        found: list[int] = []
+        earlier: list[int] = []
         last: dict[int, int] = {}
         for i, (lane, waits) in enumerate(zip(self.lanes, self.waits, strict=True)):
             bits = 0
             for j in (*waits, *([last[lane]] if lane in last else [])):
-                bits |= found[j] | 1 << j
-            found.append(bits)
+                bits |= earlier[j] | 1 << j
+            earlier.append(bits)
             last[lane] = i
-        return found
+        return earlier
 
     @property
     def beside(self) -> list[int]:
@@ -62,7 +62,7 @@ class Schedule:
 
     @property
     def order(self) -> tuple[tuple[int, tuple[int, ...]], ...]:
-        """What a list of launches is told; nothing where all events are in one lane."""
+        """Lanes of a list of launches; nothing where all events are in one lane."""
         return tuple(zip(self.lanes, self.waits, strict=True)) if any(self.lanes) else ()
 
 
@@ -83,24 +83,24 @@ def conflicting_events(
     needed: list[set[int]] = []
     for i, event in enumerate(events):
         slots, written = event.slots
-        found: set[int] = set()
-        own: list[tuple[int, tuple[int, int, int, bool]]] = []
+        conflicts: set[int] = set()
+        accesses: list[tuple[int, tuple[int, int, int, bool]]] = []
         for slot in slots:
             home, begin = places.get(slot, (slot, 0))
             end = begin + sizes[slot] if slot in sizes else 1 << 62
             writes = slot in written
             for j, first, last, other in used.get(home, ()):
                 if (writes or other) and first < end and begin < last:
-                    found.add(j)
-            own.append((home, (i, begin, end, writes)))
-        for home, use in own:
+                    conflicts.add(j)
+            accesses.append((home, (i, begin, end, writes)))
+        for home, use in accesses:
             used.setdefault(home, []).append(use)
-        needed.append(found)
+        needed.append(conflicts)
     return needed
 
 
 def schedule(events: Sequence[Event], count: int, needed: Sequence[set[int]] | None = None) -> Schedule:
-    """Choose lanes: what most of the rest waits for goes on in the first one, and what can wait for it to others.
+    """Choose lanes: the event that most others wait for goes on in the first one, and later ones in others.
 
     Parameters
     ----------
@@ -115,10 +115,10 @@ def schedule(events: Sequence[Event], count: int, needed: Sequence[set[int]] | N
     if count < 2 or n < 2:
         return Schedule((0,) * n, ((),) * n)
     costs = [_cost(event) for event in events]
-    rest = list(costs)
+    waiting = list(costs)
     for i in reversed(range(n)):
         for j in needed[i]:
-            rest[j] = max(rest[j], costs[j] + rest[i])
+            waiting[j] = max(waiting[j], costs[j] + waiting[i])
     lanes: list[int] = []
     ends, done = [0.0] * count, [0.0] * n
     for i, event in enumerate(events):
@@ -126,7 +126,7 @@ def schedule(events: Sequence[Event], count: int, needed: Sequence[set[int]] | N
             max([ends[lane], *(done[j] + _WAIT * (lanes[j] != lane) for j in needed[i])]) for lane in range(count)
         ]
         lane = 0
-        if event.kind not in _LIBRARY and _rival(i, needed, rest):
+        if event.kind not in _LIBRARY and _rival(i, needed, waiting):
             lane = min(range(1, count), key=starts.__getitem__)
         lanes.append(lane)
         done[i] = ends[lane] = starts[lane] + costs[i]
@@ -154,7 +154,7 @@ def _rival(i: int, needed: Sequence[set[int]], rest: Sequence[float]) -> bool:
 
 
 def _waits(lanes: Sequence[int], needed: Sequence[set[int]]) -> tuple[tuple[int, ...], ...]:
-    """Return what each event waits for, but for what is done anyway."""
+    """Return the events that each event waits for, but for those that precede it anyway."""
     before: list[int] = []
     last: dict[int, int] = {}
     waits: list[tuple[int, ...]] = []

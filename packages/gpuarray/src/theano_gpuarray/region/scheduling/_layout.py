@@ -1,4 +1,4 @@
-"""Where arrays lie: those that do not leave share one arena, by their lifetimes."""
+"""The layout of arrays: those that do not leave share one arena, by their lifetimes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .._kept import ARENA, Event
 
 __all__ = ["ALIGNMENT", "Layout", "lay_out"]
 
-#: Bytes to which offsets in an arena are rounded: what the widest loads and the strictest devices want.
+#: Bytes to which offsets in an arena are rounded: the demand of the widest loads and the strictest devices.
 ALIGNMENT = 256
 
 
@@ -36,7 +36,7 @@ def lay_out(
     """Lay out the arrays of a recording.
 
     An array whose first use is that a whole other one is copied to it, which nothing reads afterwards, takes the place
-    of that one. What leaves has memory of its own.
+    of that one. A result that leaves has memory of its own.
 
     Parameters
     ----------
@@ -51,14 +51,14 @@ def lay_out(
     spans = _spans(events, sizes, range(len(events)) if beside is None else beside)
     heirs = _heirs(events, sizes, spans, leaving)
     chosen = {slot: _root(slot, heirs) for slot in sizes}
-    kept = {chosen[slot] for slot in leaving if slot in chosen}
+    outgoing = {chosen[slot] for slot in leaving if slot in chosen}
     lifetimes: dict[int, tuple[int, int]] = {}
     for slot, (begin, end) in spans.items():
         root = chosen[slot]
         old = lifetimes.get(root, (begin, end))
         lifetimes[root] = min(old[0], begin), max(old[1], end)
-    offsets, arena = _pack({s: lifetimes.get(s, (0, -1)) for s in set(chosen.values()) - kept}, sizes)
-    places = {slot: (root, 0) if root in kept else (ARENA, offsets[root]) for slot, root in chosen.items()}
+    offsets, arena = _pack({s: lifetimes.get(s, (0, -1)) for s in set(chosen.values()) - outgoing}, sizes)
+    places = {slot: (root, 0) if root in outgoing else (ARENA, offsets[root]) for slot, root in chosen.items()}
     return Layout(places, arena)
 
 
@@ -85,8 +85,8 @@ def _heirs(
         if event.kind != "copy":
             continue
         target, source = event.operands
-        whole = target.size * target.itemsize == sizes.get(target.slot) == sizes.get(source.slot)
-        ends = whole and spans[target.slot][0] == i == spans[source.slot][1]
+        same_size = target.size * target.itemsize == sizes.get(target.slot) == sizes.get(source.slot)
+        ends = same_size and spans[target.slot][0] == i == spans[source.slot][1]
         if ends and not target.offset and not source.offset and source.slot not in leaving:
             heirs[target.slot] = source.slot
     return heirs

@@ -1,4 +1,4 @@
-"""An order for what needs each other."""
+"""An order by dependences."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ __all__ = ["ordered"]
 
 
 def ordered(needs: Mapping[int, set[int]]) -> list[int] | None:
-    """Return numbers each after those that it needs, and otherwise from small to large.
+    """Return numbers each after its needs, and otherwise from small to large.
 
     Parameters
     ----------
     needs : mapping of int to set of int
-        Each number with those that come before it, which are numbers of the mapping, too.
+        Each number with the numbers before it, which are in the mapping, too.
 
     Returns
     -------
@@ -23,8 +23,8 @@ def ordered(needs: Mapping[int, set[int]]) -> list[int] | None:
     """
     left = {i: len(found) for i, found in needs.items()}
     readers: dict[int, list[int]] = {i: [] for i in needs}
-    for i, found in needs.items():
-        for j in found:
+    for i, sources in needs.items():
+        for j in sources:
             readers[j].append(i)
     ready = [i for i, count in left.items() if not count]
     heapify(ready)

@@ -12,7 +12,7 @@ from ..._instructions._forms import Form
 from ..._machines._native import Encoded
 from ...kernels import LoadedKernel
 
-#: What many instructions have in common: the number of the machine's instruction, its payload without addresses, where
+#: The common part of many instructions: the number of the machine's instruction, its payload without addresses, where
 #: the addresses of its machine code belong in that (of the function, of its outer part), the checks of its results, and
 #: the number of its form.
 Kind: TypeAlias = tuple[int, tuple[Any, ...], tuple[int, ...], tuple[int, ...], Any, int]
@@ -22,7 +22,7 @@ Row: TypeAlias = tuple[int, tuple[int, ...], tuple[int, ...], tuple[int, ...]]
 #: The kind of an instruction that is encoded again for its node.
 BY_NODE = -1
 _PLAIN = frozenset((float, bool, str, bytes, type(None)))
-#: What is left of whole numbers without their lowest 32 bits; others may be addresses, of routines of libraries say.
+#: The remainder of whole numbers without their lowest 32 bits; others may be addresses, of routines of libraries say.
 _NO_ADDRESS = (0, -1)
 
 

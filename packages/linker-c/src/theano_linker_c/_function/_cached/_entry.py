@@ -1,4 +1,4 @@
-"""What is stored of a function: what its calls need, and apart from that what only those want who look at its graph."""
+"""The stored form of a function: data for its calls, and apart from them data for its graph."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ AGAIN = "again"
 
 
 class Entry:
-    """What is read of a function at once.
+    """The part of a function that is read at once.
 
     Attributes
     ----------
@@ -78,22 +78,22 @@ class Entry:
         return self.kinds is not None and all(row[0] != BY_NODE for row in self.rows)
 
 
-#: The columns that are numbers, which make up most of an entry: a pickle would ask of each what it is.
+#: The columns of numbers, which make up most of an entry: a pickle would ask for the class of each.
 _NUMBERS = ("nodes", "outputs", "results", "uses", "tags", "n_inputs")
 _OBJECTS = ("ops", "types", "names", "origins")
-#: The attributes that are in the pickle of what is read at once.
+#: The attributes in the pickle of the part that is read at once.
 _AT_ONCE = ("leaves", "overwriting", "linkages", "routines", "symbols", "kinds", "schedule")
 
 
 class Draft:
-    """What is stored of a function, noted while nobody can change it, to be written later and in any thread.
+    """A function's entry, noted while nobody can change it, to be written later and in any thread.
 
     Parameters
     ----------
     at_once, later : tuple
-        What is in the two pickles: objects that do not change.
+        The content of the two pickles: objects that do not change.
     rest, rows, numbers : object
-        What is no more than numbers and texts.
+        Plain numbers and texts.
     """
 
     def __init__(self, at_once: tuple[Any, ...], later: tuple[Any, ...], rest: Any, rows: Any, numbers: Any) -> None:
@@ -117,7 +117,7 @@ class Draft:
 def draft_entry(
     maker: FunctionMaker, machine: Machine, given: Given, object_of: Callable[[str], str | None], name: str
 ) -> Draft:
-    """Return what is stored of a built function.
+    """Return the entry of a built function.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def has_clusters(program: Program) -> bool:
 
 
 def read_entry(data: bytes, given: Given) -> Entry:
-    """Return what :meth:`Draft.written` has returned, with the variables, ops and lines of another, equal graph."""
+    """Return the result of :meth:`Draft.written`, with the variables, ops and lines of another, equal graph."""
     entry = Entry()
     at_once, entry.rest, entry.rows, entry.waits, entry.later = marshal.loads(data)
     for name, value in zip(_AT_ONCE, load(at_once, given), strict=True):
@@ -187,7 +187,7 @@ def read_entry(data: bytes, given: Given) -> Entry:
 def _clusters(
     program: Program, place: dict[Apply, int], numbers: Mapping[Variable, int], name: str
 ) -> list[tuple[list[int], list[int], list[int], Any]]:
-    """Return what is stored of the nodes that run together; `place` gets the number of each cluster."""
+    """Return the entry of nodes that run together; `place` gets the number of each cluster."""
     found: list[tuple[list[int], list[int], list[int], Any]] = []
     inner = [x.node for x in program.instructions if isinstance(x.node.op, Cluster)]
     for node, where in zip(inner, names_of_clusters(name), strict=False):
@@ -206,7 +206,7 @@ def names_of_clusters(name: str) -> Iterator[str]:
 
 
 def _ops_once(decisions: Decisions, given: Given) -> Callable[[Apply], Op]:
-    """Return what gives the plain op of a node: of equal ones that rewriting has made, the same object."""
+    """Return a function that gives the plain op of a node: of equal ones that rewriting has made, the same object."""
     plain = {node: op for node, op, _ in decisions.known()}
     callers = set(map(id, given.ops))
     known: dict[Op, Op] = {}

@@ -1,4 +1,4 @@
-"""On what building a function depends besides its graph: versions, flags, rules, the compiler."""
+"""Everything besides its graph on which building a function depends: versions, flags, rules, the compiler."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ...modes import optdb
 from ._gate import is_any_of_user, surroundings
 from ._loaded import folders_replaced
 
-#: Flags that only say where things are kept, for how long, or what is printed of a run.
+#: Flags about folders, lifetimes and printing only.
 _NO_MATTER = frozenset(
     (
         *("base_compiledir", "compiledir", "compiledir_format", "cmodule.age_thresh_use", "cmodule.max_cache_size"),
@@ -34,7 +34,7 @@ _OF_OTHER_TIMES = frozenset(("batch_rule", "pullback", "pushforward", "straight_
 
 
 class Environment:
-    """On what building a function depends besides its graph: what may change is noted at once.
+    """Everything besides its graph on which building a function depends: changeable parts are noted at once.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class Environment:
     def digest(self) -> str | None:
         """Return a hash of it all.
 
-        None where rewrites have been registered meanwhile, and where files of the library are not those that run.
+        None where rewrites have been registered meanwhile, and where files of the library differ from the running code.
         """
         if self._digest is None:
             rewrites, versions = self._rewrites or _rewrites(self._version), _versions(self._packages)
@@ -94,7 +94,7 @@ def _digest_of_rewrites(hasher: StructuralHasher) -> bytes:
 
 
 def _registered(database: RewriteDatabase[Any], hasher: StructuralHasher) -> Iterator[bytes]:
-    """Yield what is registered in a database and in those inside of it, in the order in which it is applied."""
+    """Yield the entries of a database and of those inside of it, in the order of application."""
     for entry in database.entries():
         item = entry.item
         inner = isinstance(item, RewriteDatabase)

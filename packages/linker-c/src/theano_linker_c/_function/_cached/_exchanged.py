@@ -13,25 +13,25 @@ from theano_graph.hashing import is_known_module
 
 from ..._machines._extension import HAS_RUNTIME, runtime
 
-#: What wraps functions in the bodies of classes, with the names of the attributes that hold them.
+#: Wrappers of functions in the bodies of classes, with the names of the attributes that hold them.
 _WRAPPERS: dict[type, tuple[str, ...]] = {
     staticmethod: ("__func__",),
     classmethod: ("__func__",),
     property: ("fget", "fset", "fdel"),
 }
-#: Packages that take no part in building functions, and use what other projects make.
+#: Packages that take no part in building functions, and use objects of other projects.
 _NO_PART = frozenset({"theano_testing"})
 
 
 class _Seen:
-    """What the last look has seen in which modules."""
+    """The modules and objects of the last look."""
 
     def __init__(self) -> None:
         self.modules: dict[str, Any] = {}
         self._look = runtime.first_look()
 
     def is_any_foreign(self, modules: dict[str, Any]) -> bool:
-        """Tell whether there is code of another kind in what has come or changed since."""
+        """Tell whether there is code of another kind among new and changed objects."""
         new = {name: vars(module) for name, module in modules.items() if name not in self.modules}
         self.modules = modules
         look = _Look()
@@ -40,14 +40,14 @@ class _Seen:
 
 #: The last look, which whoever looks takes out of here meanwhile.
 _last: list[_Seen] = []
-#: What was found last: the module, where it stands in that, and the number of the object.
+#: The last finding: the module, its position in that, and the number of the object.
 _found: list[tuple[str, list[str], int]] = []
 
 
 def exchanged_code() -> str | None:
     """Return the name of a function of the library in whose place a program has put its own; None where there is none.
 
-    What stands in modules and classes of the library is looked at: functions and classes of other modules, and the
+    The look covers modules and classes of the library: functions and classes of other modules, and the
     objects of ``unittest.mock``. Values that a program has changed are not noticed.
     """
     for name, path, number in _found:
@@ -59,7 +59,7 @@ def exchanged_code() -> str | None:
         for name, module in sys.modules.copy().items()
         if _takes_part(name.partition(".")[0]) and module is not None
     }
-    # The runtime tells what is right at once, ten times as fast; where anything is not, its name is looked for here.
+    # The runtime checks this ten times as fast; where anything differs, its name is looked for here.
     if HAS_RUNTIME and not _is_any_exchanged(modules):
         return None
     look = _Look()
@@ -86,7 +86,7 @@ def _is_any_exchanged(modules: dict[str, Any]) -> bool:
 
 
 def _standing(name: str, path: list[str]) -> Any:
-    """Return what stands in a module of the library, or in a class in it."""
+    """Return the object in a module of the library, or in a class in it."""
     found: Any = sys.modules.get(name)
     for part in path:
         found = getattr(found, "__dict__", {}).get(part)

@@ -36,7 +36,7 @@ def key_of(
     mode: Mode,
     leaf_of: Callable[[Variable], Variable] | None,
 ) -> FunctionKey | None:
-    """Return what names a function, as :class:`FunctionKey`; None where it cannot be named."""
+    """Return a function's name, as :class:`FunctionKey`; None where it has none."""
     try:
         return FunctionKey(signature, inputs, outputs, mode, leaf_of)
     except Exception:  # noqa: BLE001  # there is no name, or code of the user's fails that nobody has called
@@ -85,12 +85,12 @@ def restored(
 
 
 def put_later(function: Any, key: FunctionKey, sketch: str, options: CompilerOptions) -> None:
-    """Put a function that has just been built on disk, if another process can do with it what this one does.
+    """Put a function that has just been built on disk, if it can serve in another process.
 
-    What may change is noted at once; the rest is done in the background.
+    Changeable parts are noted at once; the background does the rest.
     """
     cache = library.cache(options)
-    # Code of the user's does not run in other threads; and what runs together has the name of the function.
+    # Code of the user's does not run in other threads; and a cluster has the name of the function.
     at_once = key.has_user_code or has_clusters(function.machine.program)
     name = named(sketch, key, options) if at_once else ""
     if name is None:

@@ -1,4 +1,4 @@
-"""Which functions can be cached on disk at all; what does the work is loaded when there is one."""
+"""Which functions can be cached on disk at all; the code that does it is loaded for the first one."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from ...targets import PYTHON, C
 _surroundings: list[Callable[[], str | None]] = []
 
 #: Nodes from which functions are cached by default. A process that finds nothing takes 5 % longer at most, the time
-#: of the compiler included: what it needs for the name is found out while that runs, and the rest is done afterwards.
+#: of the compiler included: the parts of the name are computed while that runs, and the rest is done afterwards.
 LARGE_COUNT = 200
 #: Where something besides the library matters, as devices do: rewriting and lowering take a millisecond a node there,
-#: so that one function pays for what the first one of a process finds out.
+#: so that one function pays for the analysis of a process's first one.
 LARGE_COUNT_BESIDE = 50
 
 _LINKERS = (Linker, VM_Linker, OpWiseCLinker, CLinker, PerformLinker)
@@ -38,7 +38,7 @@ def function_cache_depends_on(tell: Callable[[], str | None]) -> None:
 
 
 def surroundings() -> list[str] | None:
-    """Return what functions depend on besides the library, its flags and the compiler; None where no text tells it."""
+    """Return the dependencies of functions besides library, flags and compiler; None where there is no text."""
     found = [text for tell in _surroundings if (text := tell()) != ""]
     return None if None in found else [text for text in found if text is not None]
 

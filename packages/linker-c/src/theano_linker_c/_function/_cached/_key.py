@@ -1,4 +1,4 @@
-"""The name of a function on disk: a hash of its graph, of what the caller says of it, and of the environment."""
+"""The name of a function on disk: a hash of its graph, of the caller's arguments, and of the environment."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FORMAT = "8"
 
 
 class Given:
-    """The graph of a function before it is rewritten: what an entry refers to.
+    """The graph of a function before it is rewritten: entries refer to it.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class FunctionKey:
         self.unused = [i for i, variable in enumerate(inputs) if not scope.used[scope.numbers[variable]]]
         self.overwrites = any(op.destroy_map for op in scope.ops)
         self.mode = mode
-        self._hasher = hasher  # it keeps alive what is known by identity
+        self._hasher = hasher  # it keeps alive the objects that it knows by identity
         self._environment = Environment(hasher)
         parts = [_FORMAT, scope.digest(outputs), repr(loop_of_step())]
         parts += [*_of_mode(mode), *_of_signature(signature)]
@@ -99,7 +99,7 @@ class FunctionKey:
     def name(self, options: CompilerOptions) -> str | None:
         """Return the name of the file; None where the compiler does not work, or rewrites have been registered since.
 
-        What has been built without asking the compiler, as what runs on devices alone, has a name of its own.
+        A function built without the compiler, as one that runs on devices alone, has a name of its own.
         """
         environment = self._environment.digest()
         if environment is None:

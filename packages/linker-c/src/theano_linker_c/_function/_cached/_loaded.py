@@ -13,7 +13,7 @@ from theano_graph import is_library_module
 _NO_PART = frozenset({"theano_testing"})
 #: The modules of the library that have been looked at.
 _noted: set[str] = set()
-#: What they held when they were loaded, by their names, until somebody asks for changes.
+#: Their values at import, by their names, until somebody asks for changes.
 _fresh: dict[str, dict[str, Any]] = {}
 #: Their constants, for modules that have some.
 _constants: dict[str, dict[str, Any]] = {}
@@ -22,9 +22,9 @@ _folders: dict[str, tuple[int, int] | None] = {}
 
 
 def note_library() -> None:
-    """Remember what stands in the modules of the library that have come since the last time, and their folders.
+    """Remember the objects in modules of the library that have come since the last time, and their folders.
 
-    A package calls it when it is loaded: what a program changes afterwards takes part in the names of cached functions.
+    A package calls it when it is loaded: later changes by a program take part in the names of cached functions.
     """
     for name, module in list(sys.modules.items()):
         if name not in _noted and _takes_part(name) and module is not None:
@@ -54,7 +54,7 @@ def _identity(path: str) -> tuple[int, int] | None:
 def changed_constants() -> list[tuple[str, Any]]:
     """Return the full names of constants that a program has changed, with their values now.
 
-    What a program has changed in place, as entries of tables, is not noticed.
+    A change in place, as of entries of tables, is not noticed.
     """
     note_library()
     for name, content in list(_fresh.items()):  # other threads may be here, too

@@ -24,7 +24,7 @@ class NotCachedError(Exception):
 
 
 def _given(kind: int, number: int) -> Any:
-    """Stand in pickles for what is looked up in the graph as it was given; see :class:`_Unpickler`."""
+    """Stand in pickles for objects of the caller's graph; see :class:`_Unpickler`."""
     raise pickle.UnpicklingError(f"the given graph is not at hand, of which number {number} of kind {kind} is wanted")
 
 
@@ -36,7 +36,7 @@ class _Pickler(pickle.Pickler):
         tables: tuple[Sequence[Any], ...] = (given.origins, given.ops, given.leaves)
         for kind, items in enumerate(tables):
             last = len(items) - 1
-            # The first of several equal ones, which is told last here.
+            # The first of several equal ones comes last here.
             self._known.update((id(item), (kind, last - i)) for i, item in enumerate(reversed(items)))
         self._known.pop(id(None), None)
         self._origins = given.origins
@@ -103,11 +103,11 @@ def dump(value: Any, given: Given) -> tuple[bytes, bool]:
         pickler.dump(value)
     except NotCachedError:
         raise
-    except Exception as error:  # whatever objects of users raise
+    except Exception as error:  # objects of users raise anything
         raise NotCachedError(str(error)) from error
     return file.getvalue(), pickler.is_known
 
 
 def load(data: bytes, given: Given) -> Any:
-    """Return what :func:`dump` has written, with the variables, ops and lines of another, equal graph."""
+    """Return the object of :func:`dump`, with the variables, ops and lines of another, equal graph."""
     return _Unpickler(io.BytesIO(data), given).load()

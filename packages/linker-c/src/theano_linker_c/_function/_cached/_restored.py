@@ -28,7 +28,7 @@ from ._pickles import load
 
 
 class RestoredFunction:
-    """What another process has made of an equal graph.
+    """Another process's result for an equal graph.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class RestoredFunction:
         self._instructions: tuple[Instruction, ...] | None = None
 
     def graph(self) -> tuple[FunctionGraph, Decisions]:
-        """Return the rewritten graph, and what its nodes overwrite."""
+        """Return the rewritten graph, and the overwriting of its nodes."""
         found = self._restored()
         return found.fgraph, found.decisions
 
@@ -84,7 +84,7 @@ class RestoredFunction:
             return self._instructions
 
     def loops(self) -> dict[Any, KernelForm]:
-        """Return what does all steps of loops."""
+        """Return the code for all steps of loops."""
         found = self._restored()
         return {spec: form for spec, i in found.loops if isinstance(form := found.forms[i], KernelForm)}
 
@@ -106,7 +106,7 @@ class RestoredFunction:
 
 
 class _Graph:
-    """The rewritten graph, with what the instructions of the program refer to."""
+    """The rewritten graph, with the objects that the instructions of the program refer to."""
 
     def __init__(self, entry: Entry, given: Given, codes: Mapping[int, LoadedKernel | None], name: str) -> None:
         objects, numbers = marshal.loads(entry.later)
@@ -161,7 +161,7 @@ class _RestoredProgram(Program):
 
     @property
     def loops(self) -> Mapping[Any, KernelForm]:
-        """What does all steps of loops."""
+        """The code for all steps of loops."""
         return self._function.loops()
 
     def encoded(self) -> tuple[Encoded, ...] | None:

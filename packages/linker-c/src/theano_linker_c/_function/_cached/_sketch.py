@@ -43,7 +43,7 @@ def sketch_of(nodes: Iterable[Apply], inputs: Sequence[Variable], outputs: Seque
 
 
 def sketch_rows(nodes: Iterable[Apply], number_of: Callable[[Any], int], constant: type[Any]) -> bytes:
-    """Return what the runtime's function does: the number of each op, whether inputs are computed, small constants."""
+    """Do as the runtime's function: return the number of each op, whether inputs are computed, small constants."""
     parts: list[bytes] = []
     numbers: dict[int, bytes] = {}
     for node in nodes:

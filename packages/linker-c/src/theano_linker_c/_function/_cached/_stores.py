@@ -1,4 +1,4 @@
-"""What is put on disk in the background, after `function` has returned."""
+"""Entries that are put on disk in the background, after `function` has returned."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from collections.abc import Callable
 _GRACE = 0.1
 #: Functions that wait at most: a program that builds more at once stores the first ones itself.
 _MOST = 32
-#: Seconds that the end of the program takes for what waits at most.
+#: Seconds that the end of the program spends on waiting entries at most.
 _LAST_SECONDS = 5.0
 
 
@@ -26,12 +26,12 @@ class Stores:
 
     def __init__(self) -> None:
         self._at_exit = False
-        #: Whether the end of the program is there: what other actions at the end build is stored at once.
+        #: Whether the end of the program is there: functions built by other actions at the end are stored at once.
         self._is_over = False
         self.renew()
 
     def renew(self) -> None:
-        """Begin anew in a process that was made of this one: what waits is stored by that one."""
+        """Begin anew in a forked process: the parent stores the waiting entries."""
         self._waiting: dict[str, list[Callable[[], None]]] = {}
         # The handler of a signal, or a finalizer, may build a function while this thread holds it.
         self._lock = threading.RLock()
@@ -46,7 +46,7 @@ class Stores:
         Parameters
         ----------
         sketch : str
-            What the name of the function begins with.
+            The beginning of the function's name.
         store : callable
         """
         with self._lock:
@@ -67,7 +67,7 @@ class Stores:
             self.finish()
 
     def _register(self) -> None:
-        """Let the end of the process store what waits then."""
+        """Let the end of the process store the waiting entries."""
         if not self._at_exit:
             self._at_exit = True
             atexit.register(self._end)
@@ -85,12 +85,12 @@ class Stores:
         return sketch in self._waiting
 
     def finish(self, sketch: str | None = None, seconds: float | None = None) -> bool:
-        """Store now what waits.
+        """Store the waiting entries now.
 
         Parameters
         ----------
         sketch : str, optional
-            What the names of functions begin with; all by default.
+            The beginning of the names of functions; all by default.
         seconds : float, optional
             How long that may take, about.
 
@@ -146,7 +146,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def finish_storing(seconds: float | None = None) -> bool:
-    """Put on disk now what the cache of functions has put off; programs need not call this, they do so at their end.
+    """Write now the entries that the cache of functions has put off; programs need not call this, their end does it.
 
     Parameters
     ----------

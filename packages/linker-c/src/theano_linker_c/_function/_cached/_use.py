@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from ._key import FunctionKey
     from ._restored import RestoredFunction
 
-#: A graph, and what gives the variable that stands in the function for a leaf of it: None for the function's own graph.
+#: A graph, and a function from a leaf of it to the variable in the function: None for the function's own graph.
 _Graph = tuple[Sequence[Variable], Sequence[Variable], Callable[[Variable], Variable] | None]
 
 
 class CachedFunction:
     """One function that may be on disk.
 
-    What nothing on disk looks like is built at once, and named while the compiler is waited for.
+    A function with no similar one on disk is built at once, and named while the compiler is waited for.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class CachedFunction:
         self._is_missing = False
         #: Whether nothing is taken or kept: None where that is not known yet.
         self._is_left: bool | None = None
-        #: The caller's own graph, where that is what the function computes.
+        #: The caller's own graph, where the function computes exactly that.
         self._given: _Graph | None = None
 
     def find(self, collection: Collection, on_unused_input: str) -> FunctionMaker | None:
@@ -116,21 +116,21 @@ class CachedFunction:
         return found
 
     def _name_early(self, nodes: Iterable[Apply]) -> None:
-        """Name a function at once where what counts may change while it is built.
+        """Name a function at once where its key may change while it is built.
 
-        Ops with graphs of their own keep what they have compiled; rules of users may have globals that they change.
+        Ops with graphs of their own keep compiled functions; rules of users may have globals that they change.
         """
         if rules_of_users() or any(hasattr(node.op, "compiled") for node in nodes):
             self._named()
 
     def _load(self) -> None:
-        """Load what is needed to name and to store it."""
+        """Load the modules that name and store it."""
         cached_functions()
 
     def _look(self) -> bool:
         """Tell whether nothing is taken or kept.
 
-        Whoever gets the cache without having asked for it need not know what it does not notice.
+        Users who did not ask for the cache need not know its limits.
         """
         if self._is_left is None:
             self._is_left = config.function_cache == LARGE and cached_functions().is_code_exchanged()
@@ -159,7 +159,7 @@ class CachedFunction:
         )
 
     def _is_given_up(self, key: FunctionKey) -> bool:
-        """Tell whether calls overwrite what the caller has given."""
+        """Tell whether calls overwrite the caller's arrays."""
         return self._accepts_inplace and key.overwrites
 
     def _store(self, function: Any) -> None:
@@ -169,5 +169,5 @@ class CachedFunction:
 
 
 def _counts() -> tuple[int, int]:
-    """Return numbers that go up with what only rewriting itself can do: report a failure, run code of the user's."""
+    """Return numbers that go up with events that only rewriting can cause: reports of failures, code of the user's."""
     return number_of_reports(), number_of_user_foldings()

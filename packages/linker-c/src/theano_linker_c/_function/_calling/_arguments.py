@@ -1,4 +1,4 @@
-"""The arguments of a call: bound to inputs, filtered by type, and what is wrong with them said clearly."""
+"""The arguments of a call: bound to inputs, filtered by type, and clear errors about wrong ones."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Arguments:
         self._filters = [(item.variable.type, filter_options(item.strict, item.allow_downcast)) for item in self.inputs]
 
     def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
-        """Return the value of each input; the machine has those that it does not know filtered.
+        """Return the value of each input; the machine has unknown ones filtered.
 
         Raises
         ------

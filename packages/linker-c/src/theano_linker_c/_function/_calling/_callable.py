@@ -72,9 +72,9 @@ class Function(ShownAsHtml, Generic[ResultT]):
     ----------
     name : str or None
     maker : FunctionMaker
-        ``maker.fgraph`` is the rewritten graph; ``maker.inputs``, ``maker.outputs``, ``maker.mode`` are what it is for.
+        ``maker.fgraph`` is the rewritten graph; ``maker.inputs``, ``maker.outputs``, ``maker.mode`` are its arguments.
     machine : Machine
-        What runs the program.
+        The machine that runs the program.
     fn : FunctionMachine
         The same for programs that call it themselves: ``f.fn()`` takes the values that the containers of the inputs
         hold, and leaves the results in those of `output_storage`.
@@ -108,7 +108,7 @@ class Function(ShownAsHtml, Generic[ResultT]):
         "maker",
         "trust_input",
     )
-    #: What a pickle does about values that share memory; all of them come back sharing it.
+    #: A pickle's treatment of values that share memory; all of them come back sharing it.
     pickle_aliased_memory_strategy = "warn"
 
     __call__: Callable[..., ResultT]
@@ -150,7 +150,7 @@ class Function(ShownAsHtml, Generic[ResultT]):
         """Tell whether calls run native code.
 
         Functions are native when they are made, but for those that start in tiers (the flag `tiered`, the tag "tiered"
-        of a mode): these run in Python what is neither loaded nor on disk, until it has been compiled.
+        of a mode): kernels that are neither loaded nor on disk run in Python until they have been compiled.
 
         Parameters
         ----------
@@ -255,8 +255,8 @@ class Function(ShownAsHtml, Generic[ResultT]):
 
     @property
     def output_storage(self) -> list[Container]:
-        """For each output and each new value of an input, a container with what the last call of `fn` left."""
-        storage = self.machine.storage_map  # asked each time: then it holds what a machine that frees nothing has kept
+        """For each output and each new value of an input, a container with the result of the last call of `fn`."""
+        storage = self.machine.storage_map  # asked each time: then it holds the results of a machine that frees nothing
         if self._output_storage is None:
             outputs = self.maker.fgraph.outputs
             # Inputs and constants that are outputs, too, keep the storage that they have as such.
@@ -342,7 +342,7 @@ class Function(ShownAsHtml, Generic[ResultT]):
         ----------
         elements : iterable
             A tuple or list holds the arguments of a call, a dict those by keyword; anything else is the one argument.
-            Arrays are not copied, nor are the rows of one: what changes before its result is there changes the result.
+            Arrays are not copied, nor are the rows of one: a change before the call changes the result.
         threads : int, optional
             By default as many as there are cores; this thread is one of them while calls are short. With 1, each call
             is made in this thread when its result is asked for.
@@ -397,7 +397,7 @@ class Function(ShownAsHtml, Generic[ResultT]):
         that several threads may call it at once.
 
         After an error, a call returns NaN (0 where it returns an integer) or fills its results with it, and
-        ``pointer.message()``, called by the same thread, says what was wrong.
+        ``pointer.message()``, called by the same thread, describes the error.
 
         Parameters
         ----------
@@ -577,7 +577,7 @@ def _twin(box: Container) -> Container:
 def restore_function(
     maker: FunctionMaker, containers: list[Container], trust_input: bool, name: str | None = None
 ) -> Function:
-    """Make a function again from what was pickled."""
+    """Make a function again from its pickled state."""
     if config.reoptimize_unpickled_function:
         maker.reoptimize()
     fn = Function(maker, containers, as_profile(None, maker.name, maker.signature.label))

@@ -12,7 +12,7 @@ from ...program import Machine
 class FunctionMachine:
     """The machine of a function, for programs that call it themselves and look for the results in `output_storage`.
 
-    A call does what a call of the function does, and returns the same. Everything else is asked of the machine.
+    A call does the work of a call of the function, and returns the same. Everything else is asked of the machine.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ from ...program import Machine
 from .._signature._errors import ArgumentError
 from ._arguments import describe_value
 
-#: Seconds that a batch should take: long against handing it over, short against what somebody would wait for.
+#: Seconds that a batch should take: long against handing it over, short against a user's patience.
 BATCH_SECONDS = 0.002
 #: Elements that are taken ahead for each thread at most, and batches that these make.
 AHEAD = 512
@@ -41,13 +41,13 @@ START_TRIES = 20
 
 
 class Bind(Protocol):
-    """Makes the values of all inputs of what was passed; raises where they do not fit."""
+    """Makes the values of all inputs from the arguments; raises where they do not fit."""
 
     def __call__(self, args: Sequence[Any], kwargs: dict[str, Any], /) -> tuple[Any, ...]: ...
 
 
 class Batch:
-    """Elements of calls that one thread makes, and what has become of them."""
+    """Elements of calls that one thread makes, and their results."""
 
     __slots__ = ("done", "elements", "error", "first", "found", "seconds", "timed")
 
@@ -63,7 +63,7 @@ class Batch:
 
 
 def check_elements(elements: Any) -> None:
-    """Refuse what is no iterable of arguments."""
+    """Refuse arguments that are no iterable."""
     single = isinstance(elements, (str, bytes, Mapping)) or not isinstance(elements, Iterable)
     if single or getattr(elements, "ndim", 1) == 0:
         raise TypeError(
@@ -171,8 +171,8 @@ class Workers:
     Parameters
     ----------
     runners : sequence of callable
-        For each thread, what makes the calls of a batch of elements: it returns their results and None, or the results
-        before the first call that failed, and its exception.
+        For each thread, a function that makes the calls of a batch of elements: it returns their results and None, or
+        those before the first call that failed, and its exception.
     elements : iterable
         Of a list or an array, batches are parts of it: of an array, no object is made for each row.
     ahead : int
@@ -225,7 +225,7 @@ class Workers:
                 self._waiting.put(None)
 
     def _dismiss(self) -> None:
-        """Let the threads end after what waits for them."""
+        """Let the threads end after the waiting batches."""
         if not self._dismissed:
             self._dismissed = True
             self._tell_to_end()
@@ -302,7 +302,7 @@ class Workers:
         self._ended = len(elements) < most
         if len(elements) == 0:
             return None
-        # To ask for the time of a thread takes as long as the rest of what is done for a batch here.
+        # Reading the time of a thread takes as long as all other work for a batch here.
         timed = self._doubt or self._size < self._most or len(elements) < most or self._batches % TIMED == 0
         self._doubt = False
         batch = Batch(self._taken, elements, timed)
@@ -313,7 +313,7 @@ class Workers:
     def _feed(self, pending: deque[Batch], given: int) -> None:
         """Give the threads batches, as far as there is room for them."""
         if pending and self._ahead - (self._taken - given) < self._size:
-            return  # there will be room for a whole batch: what has to be done for each takes as long for a part
+            return  # there will be room for a whole batch: the work for each takes as long for a part
         self._add(pending, given)
         if self._ended:
             self._dismiss()  # threads that are at their end by then need not be waited for
@@ -427,7 +427,7 @@ def batches_of(machine: Any, regular: Callable[[Any], tuple[Any, ...]]) -> Calla
 
 
 def own_machine(machine: Machine, spare: list[Any], threads: int) -> Any | None:
-    """Return a machine for one thread, of those that an earlier map has left; None where that gains nothing."""
+    """Return a machine for one thread, of those left by an earlier map; None where that gains nothing."""
     try:
         return spare.pop()
     except IndexError:

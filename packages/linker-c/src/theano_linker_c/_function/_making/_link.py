@@ -34,7 +34,7 @@ class Wiring:
     arguments : sequence of int
         Graph inputs that a call gives, in the order of the arguments.
     accepts : sequence of Accepts
-        For each of them, what the machine may do without asking its type.
+        For each of them, the values that the machine may accept without asking its type.
     cells : mapping of int to list
         The other graph inputs -> the one-element list that holds the value.
     updates : sequence of (int, list)
@@ -42,7 +42,7 @@ class Wiring:
     n_outputs : int
         How many graph outputs a call returns.
     hooks : Hooks
-        What the machine leaves to the function.
+        The function's part of a call.
     """
 
     arguments: Sequence[int]
@@ -76,7 +76,7 @@ def wire(
 
 
 def _accepts(item: In, overwrite: bool) -> Accepts:
-    """Find out what the type accepts for certain, so that the machine may convert it without asking."""
+    """Return the values that the type accepts for certain, so that the machine may convert them without asking."""
     spec = argument_spec_of(item.variable)
     if item.strict or spec is None or spec.shape:
         return Accepts(overwrite=overwrite)
@@ -109,9 +109,9 @@ def link(
     thread_scale: float | None = None,
     clusters: bool = True,
 ) -> Machine:
-    """Return a machine for the graph, in which operations of some kinds overwrite what nobody needs any more.
+    """Return a machine for the graph, in which operations of some kinds overwrite dead operands.
 
-    Which ones do is written into the graph where `decisions` are given, in the place of what has been written before.
+    The overwriting is written into the graph where `decisions` are given, in place of earlier ones.
     With `clusters`, nodes that rules claim run together, if the linker lets them.
 
     Raises
@@ -138,7 +138,7 @@ def link(
 
 
 class Prepared(Protocol):
-    """What was rewritten and lowered elsewhere: a program, and a graph that is made at the first look at it.
+    """A function rewritten and lowered elsewhere: a program, and a graph that is made at the first look at it.
 
     Attributes
     ----------
@@ -149,7 +149,7 @@ class Prepared(Protocol):
     n_nodes: int
 
     def graph(self) -> tuple[FunctionGraph, Decisions]:
-        """Return the rewritten graph, and what is written into it of what its program overwrites."""
+        """Return the rewritten graph, with the overwriting of its program."""
 
     def program(self, wiring: Wiring) -> Program:
         """Return the program, for a function that is wired like this."""

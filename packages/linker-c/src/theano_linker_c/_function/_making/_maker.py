@@ -24,14 +24,14 @@ from ._source import SourceGraph
 
 
 class FunctionMaker:
-    """What a compiled function was made of; shared by its copies.
+    """The parts that a compiled function was made of; shared by its copies.
 
     Parameters
     ----------
     signature : Signature
         Inputs, outputs and updates as the caller sees them.
     fgraph : FunctionGraph or Prepared
-        The graph, rewritten in place by :meth:`optimize`; or what has been rewritten elsewhere.
+        The graph, rewritten in place by :meth:`optimize`; or a graph that was rewritten elsewhere.
     mode : Mode
     function_builder : callable
         Makes a function of this maker and a list of containers.
@@ -62,14 +62,14 @@ class FunctionMaker:
         source: SourceGraph | None = None,
     ) -> None:
         self.signature = signature
-        #: What has been rewritten elsewhere, until its program is the machine of the first function.
+        #: A function rewritten elsewhere, until its program is the machine of the first function.
         self.prepared: Prepared | None = None
         if isinstance(fgraph, FunctionGraph):
             fgraph.name = self.name
             self.fgraph, self.decisions = fgraph, Decisions()
             source = source or SourceGraph(fgraph.inputs, fgraph.outputs, fgraph.data_order())
         else:
-            assert source is not None, "what has been rewritten elsewhere says what it was of"
+            assert source is not None, "a graph that was rewritten elsewhere knows its origin"
             self.prepared = self._elsewhere = fgraph
         self.mode = mode
         self.function_builder = function_builder
@@ -90,7 +90,7 @@ class FunctionMaker:
 
     @cached_property
     def decisions(self) -> Decisions:
-        """What is written into the graph of what its program overwrites."""
+        """The overwriting of the program, as written into the graph."""
         _, found = self._elsewhere.graph()
         return found
 
@@ -117,7 +117,7 @@ class FunctionMaker:
 
     @property
     def linker(self) -> Linker:
-        """What runs the graph: a linker like that of the mode, which has accepted the rewritten graph."""
+        """The linker that runs the graph: one like that of the mode, which has accepted the rewritten graph."""
         if self._linker is None:
             # The linker of the mode serves many functions, so that it cannot be bound to the graph of one.
             self._linker = self.mode.linker.clone()
@@ -148,7 +148,7 @@ class FunctionMaker:
         return self.function_builder(self, boxes)
 
     def reoptimize(self) -> None:
-        """Rewrite the graph again, from what it was in the beginning."""
+        """Rewrite the graph again, from its beginning."""
         self.fgraph = self.source.build()
         self._linker = None
         self.decisions = Decisions()
@@ -256,9 +256,9 @@ class FunctionMaker:
 
 
 def _overwritten_inputs(fgraph: FunctionGraph) -> frozenset[int]:
-    """Return which inputs the user's own graph overwrites: what it does then is what the user wants.
+    """Return which inputs the user's own graph overwrites: its effect then is the user's wish.
 
-    One of several inputs that a node chooses from in a call is not given up by this: what was chosen is copied.
+    One of several inputs that a node chooses from in a call is not given up by this: the chosen one is copied.
     """
     roots = {
         root

@@ -9,9 +9,9 @@ from theano_graph import Apply, Constant, FunctionGraph, Op, Variable, toposort
 
 
 class SourceGraph:
-    """What a function graph was, remembered without a copy.
+    """The original of a function graph, remembered without a copy.
 
-    Rewriting changes the inputs of nodes, and what a machine overwrites is written into the graph as in-place forms of
+    Rewriting changes the inputs of nodes, and a machine's overwriting is written into the graph as in-place forms of
     ops (`Decisions`); nothing else changes.
 
     Parameters
@@ -19,7 +19,7 @@ class SourceGraph:
     inputs, outputs : sequence of Variable
         The graph, before it changes.
     order : sequence of Apply, optional
-        Its nodes, each after those that it needs, where they are known.
+        Its nodes in topological order, where they are known.
     changes : bool
         False: it will not change, so that there is time to look at it.
     """
@@ -60,7 +60,7 @@ class SourceGraph:
         return twin
 
     def twin(self) -> tuple[list[Variable], list[Variable]]:
-        """Return the inputs, and the outputs made of new nodes: what it was, with the same leaves."""
+        """Return the inputs, and the outputs made of new nodes: the original, with the same leaves."""
         return list(self.inputs), self._copied({v: v for v in self.inputs}, lambda leaf: leaf)
 
     def _copy(self) -> tuple[list[Variable], list[Variable]]:
@@ -82,5 +82,5 @@ class SourceGraph:
         return [copy_of(v) for v in self.outputs]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # The nodes have other inputs and ops by now: what is saved is a copy as they were.
+        # The nodes have other inputs and ops by now: the saved form is a copy of the original.
         return SourceGraph, self._copy()

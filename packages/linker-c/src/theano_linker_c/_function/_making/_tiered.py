@@ -27,7 +27,7 @@ def options_in_tiers(mode: Mode) -> CompilerOptions | None:
     if linker.target is not C or C.present is not C or getattr(linker, "callback", None) is not None:
         return None
     options = CompilerOptions.from_config()
-    # Without a compiler there is nothing to wait for; what it says, and values in its code, are looked at by people.
+    # Without a compiler there is nothing to wait for; people look at its messages, and at values in its code.
     waits = not options.command or library.lacks_compiler(options) or options.warnings or options.debug
     return None if waits else options
 

@@ -1,1 +1,1 @@
-"""What the caller says of inputs, outputs, updates and givens, and the one graph that is collected from it."""
+"""The caller's description of inputs, outputs, updates and givens, and the one graph that is collected from it."""

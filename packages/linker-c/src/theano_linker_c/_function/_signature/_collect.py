@@ -19,7 +19,7 @@ from ._updates import as_pairs, as_updates, check_update
 
 @record(frozen=False)
 class Signature:
-    """What the caller of a compiled function sees, and how it maps to the function's graph.
+    """The caller's view of a compiled function, and how it maps to the function's graph.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Signature:
         return f"function `{self.name}`" if self.name else "function"
 
     def boundary(self) -> Boundary:
-        """Return what alias analysis needs to know."""
+        """Return the facts that alias analysis needs."""
         n_outputs = len(self.outputs)
         return Boundary(
             frozenset(i for i, item in enumerate(self.inputs) if item.borrow),
@@ -65,7 +65,7 @@ class Signature:
 
 
 class Collection:
-    """What a function computes: found in the caller's graph at once, and copied when that is wanted.
+    """The graph of a function: a part of the caller's graph at once, and a copy when one is needed.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class Collection:
     Attributes
     ----------
     is_plain : bool
-        Whether the function computes what stands in the caller's graph: nothing is substituted, and no default update
+        Whether the function computes the caller's graph as it is: nothing is substituted, and no default update
         is added. Then `signature` is complete before anything has been copied.
 
     Raises
@@ -220,7 +220,7 @@ def _warn_of_states(due: Sequence[SharedVariable], expressions: Sequence[Variabl
                 f"{where}: a loop draws random numbers, and the updates that `scan` returned for it are not passed on: "
                 "the state moves on by one draw, so that the next call draws nearly the same numbers again",
                 context=[describe(state), f"the loop {node}" + (f" made at {node.origin}" if node.origin else "")],
-                hint="pass updates=updates, with what scan returned; or no_default_updates=True for equal numbers",
+                hint="pass updates=updates, from the result of scan; or no_default_updates=True for equal numbers",
             )
         )
 

@@ -1,4 +1,4 @@
-"""What the caller says about inputs and outputs: :class:`In`, :class:`Out` and the shortcuts for them."""
+"""The caller's description of inputs and outputs: :class:`In`, :class:`Out` and the shortcuts for them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ._errors import DuplicateInputError, FunctionInputError, OutputKeyError
 
 
 class In:
-    """An input of a compiled function, with what is to be known about it.
+    """An input of a compiled function, with its name, value and rights.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ def as_inputs(inputs: Any, allow_input_downcast: bool | None, where: str) -> lis
     for index, item in enumerate(found):
         _check_input(item, index, where)
         if isinstance(item.value, Container) and not item.implicit and item.update is None:
-            # A container that the caller handed in keeps what a call passes.
+            # A container that the caller handed in keeps the value that a call passes.
             item.update = item.variable
     _check_distinct(found, where)
     if allow_input_downcast is not None:

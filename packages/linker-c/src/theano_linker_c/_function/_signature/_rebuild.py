@@ -74,7 +74,7 @@ def _substitute(old: Variable, new: Any, strict: bool, where: str) -> Variable:
                 f"{where}: givens would replace a variable by one of another type",
                 context=[describe(old), f"by {describe_any(new)}"],
                 hint=f"convert the substitute to {old.type.describe()}; "
-                f"or pass rebuild_strict=False to rebuild what depends on "
+                f"or pass rebuild_strict=False to rebuild its dependents "
                 "it with the new type.",
             )
         ) from error

@@ -1,4 +1,4 @@
-"""Compiling user-written code: which compiler, with what arguments, in which language."""
+"""Compiling user-written code: the compiler, its arguments, and the language."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from theano_graph import Apply, format_error
 from ...compiler import CompileDirectory, CompileError, CompilerOptions, CompilerRun, Toolchain, digest, run_compiler
 from ._node_code import Arguments
 
-#: What kernels are compiled with, and code with loops and libraries of its own is not.
+#: Arguments of kernels that do not suit code with loops and libraries of its own.
 _NOT_FOR_USERS = re.compile(r"-nostartfiles|-nodefaultlibs|-O[0-3sgz]?|-Ofast")
 
 
@@ -33,7 +33,7 @@ def python_include() -> str | None:
 
 @cache
 def abi_identity() -> str:
-    """Return what compiled code depends on besides its source and the compiler: Python and NumPy."""
+    """Return the dependencies of compiled code besides its source and the compiler: Python and NumPy."""
     return digest(str(sysconfig.get_config_var("SOABI")), sys.version, np.__version__, np.get_include())
 
 
@@ -54,7 +54,7 @@ def cpp_compiler(command: str) -> str:
 
 
 def compiler_arguments(toolchain: Toolchain, arguments: Arguments, options: CompilerOptions, cpp: bool) -> list[str]:
-    """Return the arguments of the compiler for code of ops; what the user says comes last, and counts."""
+    """Return the arguments of the compiler for code of ops; the user's come last, and count."""
     plain = [a for a in toolchain.arguments if a in options.extra or not _NOT_FOR_USERS.fullmatch(a)]
     own = [f"-I{folder}" for folder in (python_include(), np.get_include()) if folder]
     own += ["-fvisibility=hidden", *(f"-I{folder}" for folder in arguments.header_dirs)]

@@ -1,4 +1,4 @@
-"""What the C code of one node is made of, as its op and the types of its variables give it."""
+"""The parts of the C code of one node, from its op and the types of its variables."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .._ask import NoCCode, ask, ask_list, method_of, require, require_checked, 
 #: Stands for the name of the node in its code, until the code is complete and named by its digest.
 NAME = "theano_node_name"
 PARAMS = f"params_{NAME}"
-#: What only C++ has; code that uses it need not be tried as C.
+#: Words that only C++ has; code that uses it need not be tried as C.
 _CPP = re.compile(
     r"\bstd::|\btemplate\s*<|\bnamespace\s+\w|\b(?:static|dynamic|const|reinterpret)_cast\s*<|\bnullptr\b|"
     r'^\s*#\s*include\s*(?:<[^.>]*>|[<"][^>"]*\.h(?:pp|h|xx)[>"])',
@@ -25,7 +25,7 @@ _NEEDED_FOR_INPUT = ("c_declare", "c_extract", "c_cleanup")
 
 @record
 class Block:
-    """One level of nested code: what is declared before all, done on entering, and done on leaving, failed or not."""
+    """One level of nested code: declarations before all, actions on entering, and actions on leaving, failed or not."""
 
     label: str
     declare: str
@@ -35,7 +35,7 @@ class Block:
 
 @record
 class Arguments:
-    """What the compiler is told for a node, besides its code."""
+    """The compiler's options for a node, besides its code."""
 
     headers: tuple[str, ...] = ()
     header_dirs: tuple[str, ...] = ()
@@ -68,7 +68,7 @@ class NodeCode:
     version : tuple
         Empty where the code must not be kept on disk.
     languages : tuple of bool
-        What the code is to be compiled as, in order: True stands for C++, False for C.
+        The languages to try, in order: True stands for C++, False for C.
     """
 
     node: Apply
@@ -99,7 +99,7 @@ def substitutions(label: str, has_params: bool = False) -> dict[str, str]:
 
 
 def has_c_code(node: Apply) -> bool:
-    """Tell whether the op of a node offers C code of its own, other than what is said for readers."""
+    """Tell whether the op of a node offers C code of its own, other than code for readers."""
     method = method_of(node.op, "c_code")
     return method is not None and not hasattr(method, "is_default")
 
@@ -201,7 +201,7 @@ def _block(type_: Any, name: str, check: bool, is_output: bool) -> Block:
     if method_of(type_, "c_extract_out") is not None:
         enter = require_checked(type_, "c_extract_out", name, sub, check)
     else:
-        # An output may hold the value of an earlier call; a type that does not say what to do with it starts afresh.
+        # An output may hold the value of an earlier call; a type without a rule for it starts afresh.
         enter = require(type_, "c_init", name, sub)
     return Block(label, declare, enter, f"if (!theano_failed) {{\n{sync}\n}}\n{cleanup}")
 

@@ -235,7 +235,7 @@ static int theano_ready_unit(void) {{
         theano_unexplained_failure("c_init_code");
     return is_ready ? 0 : -1;
 }}
-/* `storage` is None, or a tuple with what stands in the cells of the outputs: None for nothing. */
+/* `storage` is None, or a tuple of the values in the cells of the outputs: None for nothing. */
 THEANO_EXPORT PyObject *theano_call_thunk(PyObject *capsule, PyObject *inputs, PyObject *storage) {{
     theano_thunk *thunk = (theano_thunk *)PyCapsule_GetPointer(capsule, THEANO_THUNK_NAME);
     PyObject **outputs, *result;

@@ -23,7 +23,7 @@ class CThunk:
     Parameters
     ----------
     capsule : object
-        What machines in C run: it holds a ``theano_thunk`` (thunk.h). The state is freed with it.
+        The object that machines in C run: it holds a ``theano_thunk`` (thunk.h). The state is freed with it.
     code : LoadedCode
     """
 

@@ -1,4 +1,4 @@
-"""From the C code of nodes to machine code: what is neither loaded nor on disk is compiled, together where possible.
+"""From the C code of nodes to machine code: code neither loaded nor on disk is compiled, together where possible.
 
 Thunks may share a file only if nothing of one can change the meaning of another: the same arguments, no preprocessor
 directive that outlives its thunk, and code for the global scope either the same or named after the node.
@@ -44,7 +44,7 @@ class LoadedCode:
     make : callable
         ``make(params)`` gives a thunk: a capsule.
     call : callable
-        ``call(thunk, tuple of inputs, tuple of what stands in the cells of the outputs, or None)`` runs it and gives a
+        ``call(thunk, tuple of inputs, tuple of the values in the cells of the outputs, or None)`` runs it and gives a
         tuple of outputs.
     """
 
@@ -54,7 +54,7 @@ class LoadedCode:
 
 @record
 class Unit:
-    """What one run of the compiler makes."""
+    """The result of one run of the compiler."""
 
     items: tuple[tuple[NodeCode, str], ...]
     languages: tuple[bool, ...]
@@ -128,7 +128,7 @@ class ThunkLibrary:
         self._lock = threading.RLock()
 
     def clear(self) -> None:
-        """Forget what is loaded; thunks that exist go on working."""
+        """Forget loaded code; thunks that exist go on working."""
         with self._lock:
             self._loaded.clear()
 
@@ -191,7 +191,7 @@ class ThunkLibrary:
             self.compiler_runs += own.compiler_runs
 
     def _missing(self, items: Iterable[tuple[str, NodeCode]], cache: KernelCache) -> dict[str, NodeCode]:
-        """Load what is on disk; gives the rest."""
+        """Load code from disk; returns the rest."""
         return {
             key: node_code
             for key, node_code in items
@@ -261,7 +261,7 @@ class ThunkLibrary:
 
 
 def _name(key: str) -> str:
-    """Return what stands for the node in names of C."""
+    """Return the text for the node in names of C."""
     return "node_" + key
 
 

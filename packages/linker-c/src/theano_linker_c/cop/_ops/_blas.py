@@ -1,4 +1,4 @@
-"""BLAS in the C code of ops: what the compiler is told, and the declarations of the routines."""
+"""BLAS in the C code of ops: the compiler's arguments, and the declarations of the routines."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ static void *theano_blas_routine(void **known, const char *name) {
 def blas_arguments(
     libs: bool = True, flags: bool = False, libs_dir: bool = False, include_dir: bool = False
 ) -> list[str]:
-    """Return what ops whose C code calls BLAS add to the compiler's arguments, as the flag ``blas.ldflags`` says.
+    """Return the compiler's arguments for ops whose C code calls BLAS, as the flag ``blas.ldflags`` says.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ from ...compiler import digest
 from .._ask import ask
 from .._types._params import ParamsType
 
-#: What a section can be: the method ``c_<tag>`` of the op returns it.
+#: The kinds of sections: the method ``c_<tag>`` of the op returns it.
 SECTIONS = (
     "init_code",
     "init_code_apply",
@@ -104,7 +104,7 @@ class COp(Op):
                 super().__init__("scale.c", "APPLY_SPECIFIC(scale)")
     """
 
-    #: Numbers of arguments that the function always gets; NULL stands for those that a node lacks.
+    #: Numbers of arguments that the function always gets; NULL stands for missing ones.
     _cop_num_inputs: ClassVar[int | None] = None
     _cop_num_outputs: ClassVar[int | None] = None
     check_input: bool = True
@@ -165,7 +165,7 @@ class COp(Op):
         return list(getattr(self, "op_params", ()))
 
     def get_c_macros(self, node: Apply, name: str, check_input: bool | None = None) -> tuple[str, str]:
-        """Return the macros that sections about one node may use: definitions, and what takes them back."""
+        """Return the macros that sections about one node may use: definitions, and their removal."""
         macros: dict[str, Any] = {"APPLY_SPECIFIC(str)": f"str##_{name}"}
         if self.check_input if check_input is None else check_input:
             for kind, variables in (("INPUT", node.inputs), ("OUTPUT", node.outputs)):

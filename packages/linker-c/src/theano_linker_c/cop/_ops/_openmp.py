@@ -83,7 +83,7 @@ class OpenMPOp(Op):
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         self.__dict__.update(state)
-        # Pickles go to machines with other flags; what the user said of this op counts on.
+        # Pickles go to machines with other flags; the user's setting of this op counts on.
         if self.openmp is None:
             self.openmp = bool(config.openmp)
 

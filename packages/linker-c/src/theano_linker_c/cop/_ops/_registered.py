@@ -15,7 +15,7 @@ class TypeCode:
     Attributes
     ----------
     code : str
-        With ``%(iname)s``, ``%(oname)s`` and ``%(fail)s``, and what else the op offers.
+        With ``%(iname)s``, ``%(oname)s`` and ``%(fail)s``, and further names that the op offers.
     version : tuple
         Empty: compiled code is not kept on disk.
     check_input : str
@@ -95,7 +95,7 @@ class RegisteredCodeOp(Op):
     def c_code_names(
         self, node: Apply, inputs: Sequence[str], outputs: Sequence[str], sub: Mapping[str, str]
     ) -> dict[str, str]:
-        """Return what code may name."""
+        """Return the names for code."""
         return {"iname": inputs[0], "oname": outputs[0], "fail": sub["fail"]}
 
     def c_code(

@@ -1,4 +1,4 @@
-"""Pointers to C data as values of variables, passed between ops without a look at what they point to."""
+"""Pointers to C data as values of variables, passed between ops without a look at the data."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class CDataType(CLinkerType, Type):
     freefunc : str, optional
         Name of a C function that takes the pointer, frees the data and returns nothing.
     headers, header_dirs, libraries, lib_dirs, compile_args : sequence of str
-        What the compiler needs to know of the type.
+        The compiler's options for the type.
     extra_support_code : str
         C code for the global scope.
     version : hashable, optional
@@ -89,7 +89,7 @@ class CDataType(CLinkerType, Type):
             raise TypeError(
                 format_error(
                     f"{value!r} of type {type(value).__name__} is no C data",
-                    hint="pass what an op of this type made, or `make_value(address)`",
+                    hint="pass a result of an op of this type, or `make_value(address)`",
                 )
             )
         return value
@@ -147,7 +147,7 @@ if (py_{name} != Py_None) {{
 """
 
     def c_cleanup(self, name: str, sub: Sub) -> str:
-        """Free what did not come into a capsule."""
+        """Free a pointer that did not come into a capsule."""
         return "" if self.freefunc is None else f"if (owned_{name} && {name} != NULL)\n    {self.freefunc}({name});\n"
 
     def _free_name(self) -> str:

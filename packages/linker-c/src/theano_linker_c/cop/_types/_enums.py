@@ -97,7 +97,7 @@ class EnumType(CLinkerType, Type):
         return hash((type(self), self._key()))
 
     def _key(self) -> tuple[Hashable, ...]:
-        # Numbers of one value are one constant in C, whatever their class in Python.
+        # Numbers of one value are one constant in C, of any class in Python.
         return (self.ctype, self.cname, tuple(self.constants.items()), tuple(self.aliases.items()))
 
     def __str__(self) -> str:

@@ -451,7 +451,7 @@ def _declare(field: str, type_: Type) -> str:
 
 
 def _mark_of_field(field: str, type_: Type) -> str:
-    """Return what tells a field from others in C; of a type without C form, its class."""
+    """Return the key of a field in C; of a type without C form, its class."""
     try:
         return f"{field}: {_declare(field, type_)}"
     except NoCCode:
@@ -459,7 +459,7 @@ def _mark_of_field(field: str, type_: Type) -> str:
 
 
 def _members(field: str, type_: Type) -> str:
-    """Return the declarations of a field without what cannot stand in a structure of C."""
+    """Return the declarations of a field that can stand in a structure of C."""
     return _TYPEDEF.sub("", _declare(field, type_)).strip() + "\n"
 
 

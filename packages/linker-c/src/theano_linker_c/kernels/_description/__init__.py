@@ -1,6 +1,6 @@
-"""What all kernels have in common.
+"""The common parts of all kernels.
 
-`_kernel` is what a description is and what the target in C knows of it, `_table` the table of rules that describe
-nodes, `_source` and `_shared_code` a builder of C text and what the runtime has compiled already, `_accumulators`
-what elements are reduced into, and `_broadcast` the shape that operands have together.
+`_kernel` is the description with the C target's knowledge of it, `_table` the table of rules that describe
+nodes, `_source` and `_shared_code` a builder of C text and the compiled code of the runtime, `_accumulators`
+the accumulators of reductions, and `_broadcast` the shape that operands have together.
 """

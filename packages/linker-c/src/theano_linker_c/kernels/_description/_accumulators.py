@@ -1,4 +1,4 @@
-"""What elements are reduced into: its starting value, and its C text."""
+"""The accumulator of a reduction: its starting value, and its C text."""
 
 from __future__ import annotations
 
@@ -67,12 +67,12 @@ def reduction_seed(combine: ScalarOp, dtype: str) -> float | int:
 
 @record
 class Accumulator:
-    """One reduction in the generated text: its number, what it joins elements by, its dtype, and where it lies."""
+    """One reduction in the generated text: its number, its joining op, its dtype, and its pointer."""
 
     number: int
     combine: ScalarOp
     dtype: str
-    #: Which of the pointers leads to the total, and which to what the total has lost.
+    #: The pointer to the total, and the pointer to its lost part.
     total: int
     lost: int
 
@@ -92,7 +92,7 @@ class Accumulator:
     def clause(self) -> str | None:
         """The operator of OpenMP's reduction clause, if there is one; of truth values, "or" is the sum.
 
-        A product of complex numbers is no ``*`` of C, and compilers differ in what they allow for complex sums.
+        A product of complex numbers is no ``*`` of C, and compilers differ in their treatment of complex sums.
         """
         clause = None if is_complex(self.dtype) else _CLAUSES.get(self.combine.name)
         return {"+": "|", "*": "&"}.get(clause or "", clause) if self.dtype == "bool" else clause
@@ -107,7 +107,7 @@ class Accumulator:
 
     @property
     def rounds(self) -> bool:
-        """Whether what it joins is rounded."""
+        """Whether its operands are rounded."""
         return self.clause not in ("max", "min") and not is_discrete(self.dtype)
 
     @property

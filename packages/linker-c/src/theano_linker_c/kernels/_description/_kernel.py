@@ -1,4 +1,4 @@
-"""What a kernel is: a description of what a node computes, and what the target in C knows of it."""
+"""Kernels: descriptions of the work of nodes, and the C target's knowledge of them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Encoded: TypeAlias = tuple[str, Any]
 
 
 class Overwriting(StrEnum):
-    """Kinds of operations that may overwrite what nobody needs any more."""
+    """Kinds of operations that may overwrite dead operands."""
 
     ELEMENTWISE = "elementwise"
     INDEX_WRITE = "index_write"
@@ -45,7 +45,7 @@ class Overwriting(StrEnum):
 
 
 class Site(Protocol):
-    """Where a kernel runs: an instruction, with its node and registers, and what has been decided about its memory."""
+    """Where a kernel runs: an instruction, with its node and registers, and the decisions about its memory."""
 
     @property
     def node(self) -> Apply:
@@ -74,12 +74,12 @@ class Site(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Linkage:
-    """What has to be known to load a kernel from an object file, besides its key.
+    """The data for loading a kernel from an object file, besides its key.
 
     Attributes
     ----------
     suffixes : tuple of str
-        What follows its symbol in the names of its functions: of a reduction ``_inner``, and maybe ``_outer``.
+        The suffixes of its symbol in the names of its functions: of a reduction ``_inner``, and maybe ``_outer``.
     shared : tuple of str
         Names of the runtime's code that it calls.
     special : tuple of (str, int)
@@ -104,7 +104,7 @@ class LoadedKernel:
     outer_address : int
         Address of a reduction's ``NAME_outer`` where an axis is kept, otherwise 0.
     code : MappedCode or None
-        What the addresses lie in; stays in memory as long as this object.
+        The code of the addresses; stays in memory as long as this object.
     linkage : Linkage or None
         How it is loaded; None for the code of libraries.
     """
@@ -119,7 +119,7 @@ class LoadedKernel:
 class Kernel:
     """Base of descriptions: records, equal by value.
 
-    A description says what is computed, and is the same for all targets. How the target in C runs it stands beside it:
+    A description defines the work, and is the same for all targets. How the target in C runs it stands beside it:
     C text (a function registered with `c_text`), or a routine of a library (:meth:`routine`), or one of the runtime's
     own, for which nothing is needed but the payload (:meth:`encode`).
 

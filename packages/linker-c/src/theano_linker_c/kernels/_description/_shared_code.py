@@ -1,4 +1,4 @@
-"""What the runtime has compiled once for all kernels: copies between strided memory and blocks, and loops over blocks.
+"""The runtime's compiled code for all kernels: copies between strided memory and blocks, and loops over blocks.
 
 A kernel calls it through pointers of its own, which whoever loads it has to set.
 """

@@ -88,7 +88,7 @@ class CFunction:
 
 @record
 class KernelSource:
-    """The C text of one kernel: its functions, and what their users' code needs before them."""
+    """The C text of one kernel: its functions, and the includes of users' code before them."""
 
     functions: tuple[CFunction, ...]
     preamble: tuple[str, ...] = ()
@@ -113,7 +113,7 @@ class KernelSource:
 
 
 def file_text(definitions: Sequence[str], vector_functions: Iterable[str] = (), preamble: Iterable[str] = ()) -> str:
-    """Put `definitions` into one C file, with declarations of what they call.
+    """Put `definitions` into one C file, with declarations of their callees.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ class Operand:
         return 64 // (self.itemsize // 2 if is_complex(self.dtype) else self.itemsize)
 
     def kind(self, layouts: Sequence[Sequence[bool]]) -> int:
-        """Give what shared code is told of the operand: size, use, and in which of `layouts` it is fixed."""
+        """Return shared code's description of the operand: size, use, and in which of `layouts` it is fixed."""
         flags = READ * self.read | WRITTEN * self.written
         return self.itemsize | flags | sum(FIXED << i for i, fixed in enumerate(layouts) if fixed[self.index])
 

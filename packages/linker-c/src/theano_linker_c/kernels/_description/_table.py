@@ -1,4 +1,4 @@
-"""What nodes are as kernels: rules by class of op, for all targets and for single ones."""
+"""Nodes as kernels: rules by class of op, for all targets and for single ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Rule: TypeAlias = Callable[[Apply], Kernel | None]
 class KernelTable(RuleTable[Rule]):
     """Rules that describe a node as a kernel, or give None where it is none.
 
-    What is registered with the table itself holds for each target that has code for the kernels; `for_target` is the
+    A rule of the table itself holds for each target that has code for the kernels; `for_target` is the
     table of a single one, whose rules come first.
     """
 

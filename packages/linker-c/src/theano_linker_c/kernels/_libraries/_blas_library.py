@@ -36,7 +36,7 @@ class LinkArguments:
 
 
 def link_arguments(text: str) -> LinkArguments:
-    """Take apart what a linker would be told.
+    """Split the arguments of a linker.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def _load(flags: str) -> tuple[ctypes.CDLL, ...]:
     loaded = []
     for file in files:
         try:
-            # What one library needs of another that is named with it, it finds among what is loaded for all. A single
+            # A library finds the symbols of another one named with it among those loaded for all. A single
             # one is not: the BLAS of SciPy, loaded later, would be bound to its routines.
             loaded.append(ctypes.CDLL(file, mode=ctypes.RTLD_GLOBAL if len(files) > 1 else ctypes.RTLD_LOCAL))
         except OSError as error:

@@ -1,1 +1,1 @@
-"""Scalar graphs as ops: what fusion puts into one loop."""
+"""Scalar graphs as ops: the loops that fusion makes."""

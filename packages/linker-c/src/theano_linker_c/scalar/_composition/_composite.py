@@ -1,4 +1,4 @@
-"""A scalar op made of a scalar graph: what fusion puts into one loop."""
+"""A scalar op made of a scalar graph: the loop that fusion makes."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Composite(HasProgram):
 
     @property
     def graph(self) -> tuple[list[Any], list[Any]]:
-        """Inputs and outputs of a scalar graph that says what the op computes; made on first use."""
+        """Inputs and outputs of a scalar graph equal to the op; made on first use."""
         if self._graph is None:
             inputs = [ScalarType(dtype)(f"i{i}") for i, dtype in enumerate(self.program.input_dtypes)]
             self._graph = (inputs, self.program.rebuild(inputs))
@@ -130,7 +130,7 @@ class Composite(HasProgram):
         return tuple(map(ScalarType, self.program.output_dtypes))
 
     def clone_float32(self) -> Composite:
-        """Return the op that computes in float32 what this one computes in float16."""
+        """Return the op that computes in float32 instead of float16."""
         return Composite.from_program(_without_float16(self.program))
 
     def make_new_inplace(self, output_types_preference: Any = None, name: str | None = None) -> Composite:

@@ -1,4 +1,4 @@
-"""Scalar programs as formulas: what is printed for the functions that fusion makes."""
+"""Scalar programs as formulas: the printed form of fused functions."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Scalar graphs in normal form: numbered values, equal subexpressions written once, composites inlined.
 
-A program is plain data: it compares and hashes by value, pickles without depth, and is what `Composite` and the kernel
+A program is plain data: it compares and hashes by value, pickles without depth; `Composite` and the kernel
 generator work on. Argument numbers from 0 are inputs and then steps; ``-1 - k`` is constant ``k``.
 """
 
@@ -276,7 +276,7 @@ def program_of(op: ScalarOp, dtypes: Sequence[str]) -> ScalarProgram:
 
 @record
 class OneOp:
-    """An op with several results as what a kernel computes: it stands alone, since programs hold ops with one.
+    """An op with several results in a kernel: it stands alone, since programs hold ops with one.
 
     Parameters
     ----------

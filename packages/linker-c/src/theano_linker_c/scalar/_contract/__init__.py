@@ -1,1 +1,1 @@
-"""What a scalar op says of itself: types, C text, derivative, records for its tests."""
+"""The contract of a scalar op: types, C text, derivative, records for its tests."""

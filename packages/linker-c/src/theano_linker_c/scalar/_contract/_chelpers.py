@@ -1,7 +1,7 @@
 """Small C functions that expressions call by name, such as division with Python's sign rule.
 
 An expression that needs one writes ``theano_<family>_<dtype>(...)``; `helper_definitions` finds these names in the
-finished text and gives the definitions, so that an op never has to declare what it uses.
+finished text and gives the definitions, so that an op never has to declare its helpers.
 """
 
 from __future__ import annotations
@@ -198,7 +198,7 @@ def _family(name: str) -> tuple[str, str]:
 
 
 def helper_definitions(texts: Iterable[str]) -> list[str]:
-    """Give the definitions of all helpers that `texts` call, in a stable order; what a helper calls comes before it."""
+    """Return the definitions of all helpers that `texts` call, in a stable order; callees come first."""
     definitions: dict[tuple[str, str], str] = {}
     for text in texts:
         _define(named(text), definitions, ())

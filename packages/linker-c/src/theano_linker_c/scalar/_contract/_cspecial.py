@@ -34,7 +34,7 @@ def special_arguments(name: str) -> int:
 
 @cache
 def special_functions() -> Mapping[str, str]:
-    """Return the text of each function by its name; those that others call have names of their own.
+    """Return the text of each function by its name; their callees have names of their own.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def called_special_functions(text: str) -> list[str]:
 
 
 def special_definitions(names: Iterable[str]) -> list[str]:
-    """Return the definitions of special functions; what they call comes first.
+    """Return the definitions of special functions; callees come first.
 
     Parameters
     ----------

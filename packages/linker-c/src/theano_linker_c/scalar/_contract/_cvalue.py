@@ -1,4 +1,4 @@
-"""C text of values: what an op is handed for its arguments, and how constants and casts are written."""
+"""C text of values: arguments of an op, constants and casts."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def c_cast(value: CValue, dtype: str) -> str:
 
 
 def converted(array: Any, dtype: str) -> Any:
-    """Return an array in another dtype; floats beyond the range of an unsigned one become what `c_cast` makes of them.
+    """Return an array in another dtype; floats beyond the range of an unsigned one become the same as by `c_cast`.
 
     NumPy leaves those to the processor, and different loops of it give different numbers.
 

@@ -36,7 +36,7 @@ complex_rules: RuleTable[ComplexRule] = RuleTable("complex_rules")
 
 
 class NoDerivative(Type):
-    """The type of what stands for a partial derivative that has no formula.
+    """The type of a placeholder for a partial derivative that has no formula.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class NoDerivative(Type):
 
 
 def undefined(reason: str) -> Variable:
-    """Return what a rule gives for an input by which the op cannot be differentiated.
+    """Return the result of a rule for an input by which the op cannot be differentiated.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def is_undefined(part: Any) -> bool:
 def differentiable(*op_classes: type[ScalarOp]) -> Callable[[PartialsRule], PartialsRule]:
     """Register pullback and pushforward of `op_classes` from one statement of the partial derivatives.
 
-    For one output the two differ only in what is multiplied with the partial derivatives. The wrapper sees to dtypes:
+    For one output the two differ only in the factor of the partial derivatives. The wrapper sees to dtypes:
     a cotangent has the dtype of its input where that is a float, and a discrete output passes zeros back.
     """
 
@@ -231,7 +231,7 @@ def _own_gradient(node: Apply, cotangents: list[Any]) -> Sequence[Any]:
 
 def _own_part(x: Any, part: Any) -> Any:
     if isinstance(part, Variable) and not isinstance(part.type, ScalarType) and hasattr(part.type, "reason"):
-        # A higher layer has a type of its own for what has no gradient.
+        # A higher layer has a type of its own for missing gradients.
         return undefined(str(part.type.reason))
     if part is None or (isinstance(part, Variable) and not isinstance(part.type, (ScalarType, NoDerivative))):
         return None

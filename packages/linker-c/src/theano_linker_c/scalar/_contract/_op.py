@@ -35,7 +35,7 @@ def arraywise(method: MethodT) -> MethodT:
 
 
 def for_readers(method: MethodT) -> MethodT:
-    """Mark a `c_code` that shows what the op computes; it runs as part of loops, which need more than this text."""
+    """Mark a `c_code` that shows the formula of the op; it runs as part of loops, which need more than this text."""
     method.is_default = True  # type: ignore[attr-defined]  # as above
     return method
 
@@ -47,7 +47,7 @@ class ScalarOp(Op):
     ----------
     output_types_preference : callable, optional
         Takes the `ScalarType` of each input, returns those of the outputs: `upcast_out`, `upgrade_to_float`,
-        `same_out`, ``transfer_type(0)``, ... By default the class says what the types are; where it does not, they are
+        `same_out`, ``transfer_type(0)``, ... By default the class defines the types; where it does not, they are
         those of `upcast_out`.
     name : str, optional
         Name for printing; that of the class by default.
@@ -452,7 +452,7 @@ class Rounding(UnaryScalarOp):
     c_function: ClassVar[str] = ""
 
     def result_dtypes(self, *dtypes: str) -> tuple[str, ...]:
-        """The dtype of the input, or what the preference makes of it."""
+        """The dtype of the input, or the preference's result for it."""
         self.refuse_complex(dtypes)
         return (upcast(*dtypes),)
 

@@ -119,7 +119,7 @@ class transfer_type:  # used as a function, with values that compare
 
 
 class specific_out:  # as above
-    """Prefer given types, whatever the inputs.
+    """Prefer given types, for all inputs.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What the tests of an op need to know about it."""
+"""Facts about an op for its tests."""
 
 from __future__ import annotations
 

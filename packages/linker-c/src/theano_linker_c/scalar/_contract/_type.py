@@ -120,7 +120,7 @@ class ScalarType(ScalarInterface, Type):
 class OperatorSet:
     """The ops behind Python's operators; `scalar/__init__` fills it once all op modules are loaded.
 
-    It exists because variables are needed to define ops, and ops to define what ``+`` means on variables.
+    It exists because variables are needed to define ops, and ops to define ``+`` on variables.
     """
 
     table: ClassVar[dict[str, ScalarOp]] = {}
@@ -254,7 +254,7 @@ _CONVERSIONS: list[Callable[[Variable], ScalarVariable | None]] = []
 def register_scalar_conversion(
     conversion: Callable[[Variable], ScalarVariable | None],
 ) -> Callable[[Variable], ScalarVariable | None]:
-    """Say how variables of a higher layer become scalars: called by `as_scalar`, None for what it does not know."""
+    """Set how variables of a higher layer become scalars: called by `as_scalar`, None for unknown objects."""
     _CONVERSIONS.append(conversion)
     return conversion
 
@@ -265,8 +265,8 @@ def as_scalar(value: Any, like: str | None = None) -> ScalarVariable | ScalarCon
     Parameters
     ----------
     value : ScalarVariable or ScalarConstant or number
-        What to convert. A Python int becomes a constant of the smallest integer type that holds it, a float becomes
-        float32 if that is exact and float64 otherwise.
+        The object to convert. A Python int becomes a constant of the smallest integer type that holds it, a float
+        becomes float32 if that is exact and float64 otherwise.
     like : str, optional
         Dtype of the operands beside it: a Python number then takes this dtype where its kind allows.
 

@@ -1,4 +1,4 @@
-"""What the special functions have in common."""
+"""The common part of special functions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def checked_order(name: str, order: Any) -> int:
 
 
 class SpecialFunction(FloatFunction):
-    """A function that SciPy's code computes in double precision, whatever the dtype of the result.
+    """A function that SciPy's code computes in double precision, for all dtypes of the result.
 
     Both machines call the same code. The C library has some of these functions too, but differs from SciPy at poles
     and infinities, and by many units in the last place for large arguments.

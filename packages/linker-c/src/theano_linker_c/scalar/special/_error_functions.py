@@ -68,7 +68,7 @@ class Erfcinv(SpecialFunction, UnaryScalarOp):
 class ErfcxIntegral(SpecialFunction, UnaryScalarOp):
     """``exp(x**2)`` times an integral of erfc from x to infinity: repeated, of some order (DLMF 7.18).
 
-    The derivatives of `erfcx` are multiples of it. Written with `erfcx`, they would be what two numbers nearly as large
+    The derivatives of `erfcx` are multiples of it. Written with `erfcx`, they would be the difference of two nearly
     as one another leave.
 
     Parameters

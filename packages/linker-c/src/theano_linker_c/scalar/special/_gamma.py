@@ -57,7 +57,7 @@ class PolyGamma(SpecialFunction, UnaryScalarOp):
         self.name = "tri_gamma" if order == 1 else f"poly_gamma_{order}"
 
     def compute(self, *values: Any) -> Any:
-        """Take the zeta function right of zero, and reflect what lies left of it (DLMF 5.15.6)."""
+        """Take the zeta function right of zero, and reflect numbers left of it (DLMF 5.15.6)."""
         (x,) = values
         n = self.order
         sign, size = (-1.0) ** (n + 1), math.factorial(n)

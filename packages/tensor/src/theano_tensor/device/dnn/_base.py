@@ -1,4 +1,4 @@
-"""What ops for neural networks on devices have in common."""
+"""The common part of ops for neural networks on devices."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Which implementation computes a convolution on a device: cuDNN, or products of matrices of our own.
 
-Convolutions are moved to devices as what they are; the rewrites here then choose, in this order: what the tags
+Convolutions are moved to devices as they are; the rewrites here then choose, in this order: by the tags
 ``conv_gemm`` and ``conv_meta`` ask for where somebody includes them, cuDNN (``conv_dnn``), and products
 (``conv_gemm``). Each can be excluded. ``cudnn`` is included to get an error where that library cannot be used.
 """
@@ -47,7 +47,7 @@ _LIBRARY: dict[ConvolutionTask, tuple[Any, str]] = {
     "input_grad": (GpuDnnConvGradI, "algo_bwd_data"),
     "weight_grad": (GpuDnnConvGradW, "algo_bwd_filter"),
 }
-#: What the flags say where nobody has set them.
+#: The values of the flags where nobody has set them.
 _DEFAULTS = {"algo_fwd": "small", "algo_bwd_data": "none", "algo_bwd_filter": "none"}
 
 
@@ -85,9 +85,9 @@ def by_library(node: Apply, algo: str | None = None) -> Op | None:
 
 
 def by_library_with_memory(node: Apply) -> Op | None:
-    """As `by_library`, but where the flags do not say how, the fastest algorithm is guessed, whatever memory it needs.
+    """As `by_library`, but where the flags do not say how, the fastest algorithm is guessed, of any memory.
 
-    That is what is left to do where the rewrite before, which has the tag ``low_memory``, is excluded.
+    That is left to do where the rewrite before, which has the tag ``low_memory``, is excluded.
     """
     flag = _LIBRARY[_task(node.op.host_op)][1]
     is_default = getattr(config.dnn.conv, flag) == _DEFAULTS[flag]
@@ -185,7 +185,7 @@ class RequireCudnn(GraphRewriter):
                     format_error(
                         f"optimizer_including=cudnn, and cuDNN cannot be used in the context {name}",
                         context=problem.splitlines(),
-                        hint="theano-doctor lists what was found; without that tag convolutions are computed by "
+                        hint="theano-doctor lists libraries and devices; without that tag convolutions are computed by "
                         "kernels of our own",
                     )
                 )

@@ -52,7 +52,7 @@ from ._options import CONV_MODES, one_of
 
 
 class GpuDnnConvDesc(Op):
-    """A descriptor of convolutions; ops of convolutions take it, or what it gives for the shape of filters.
+    """A descriptor of convolutions; ops of convolutions take it, or its result for the shape of filters.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ class _Convolution(DnnBase):
     Parameters
     ----------
     algo : str, optional
-        One of the documented names; what the flags ``dnn.conv.algo_*`` say by default. It says how cuDNN computes;
+        One of the documented names; by default the flags ``dnn.conv.algo_*``. It says how cuDNN computes;
         where that is not used, or has no such algorithm for some operands, the result is the same.
     inplace : bool
         Whether memory of an operand may be overwritten: functions decide on that themselves.
@@ -162,7 +162,7 @@ class _Convolution(DnnBase):
     def __call__(self, *operands: Any, **options: Any) -> Any:
         """Apply to operands; see `make_node`.
 
-        After the descriptor come `alpha` and `beta`, 1 and 0 by default: the result is ``alpha`` times what the op
+        After the descriptor come `alpha` and `beta`, 1 and 0 by default: the result is ``alpha`` times the op's
         computes, plus ``beta`` times the operand before the descriptor, which has the shape of the result.
 
         Raises
@@ -226,12 +226,12 @@ class _Convolution(DnnBase):
         return self.with_host_op(descriptor.host_op(self._kinds))
 
     def with_host_op(self, host_op: Op) -> Self:
-        """Return an op like this one that does what another op of the host says.
+        """Return an op like this one for another op of the host.
 
         Raises
         ------
         ValueError
-            If it is along three axes, and there is no such algorithm for these. What a flag says is no error: volumes
+            If it is along three axes, and there is no such algorithm for these. A flag is no error: volumes
             are then computed by the algorithm that needs no memory.
         """
         if getattr(host_op, "convdim", 2) == 3 and not self._is_default:
@@ -332,7 +332,7 @@ class _Gradient(_Convolution):
     """The base of the gradients; operands are two arrays, one of the shape of the result, and the descriptor."""
 
     def make_node(self, first: Any, topgrad: Any, like: Any, desc: Any = None) -> Apply[Self]:
-        """Apply to what else was convolved, the gradient of the result, the shape wanted, and a descriptor.
+        """Apply to the other operand of the convolution, the gradient of the result, the shape, and a descriptor.
 
         Parameters
         ----------

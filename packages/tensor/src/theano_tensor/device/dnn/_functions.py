@@ -83,7 +83,7 @@ def dnn_conv(
     conv_mode : {'conv', 'cross'}
         Whether filters are flipped.
     direction_hint : {'forward', 'forward!', 'bprop weights', 'bprop inputs'}, optional
-        What the convolution belongs to; it is computed in the same way.
+        The computation that the convolution belongs to; it is computed in the same way.
     workmem : str, optional
         The former name of `algo`.
     algo : str, optional

@@ -1,4 +1,4 @@
-"""Layers that cuDNN computes in one call: ops that say what, with expressions that compute the same."""
+"""Layers that cuDNN computes in one call: ops that describe them, with expressions that compute the same."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ __all__ = ["GpuDnnLayer", "LayerOp", "library_results"]
 
 
 class LayerOp(Op):
-    """The base of ops of the host that say what cuDNN computes in one call.
+    """The base of ops of the host for layers that cuDNN computes in one call.
 
     Devices run them, by a kernel that asks the library first. Derivatives and shapes are those of :meth:`expression`,
     unless a subclass has its own; where the library does not compute, its kernels do.
@@ -49,7 +49,7 @@ class LayerOp(Op):
     task : str
         The name that the kernel has for it.
     dtypes : frozenset of str
-        Those that the library has it for; all arrays have the same.
+        The dtypes of the library; all arrays have the same.
     numbers : tuple of int
         Positions of operands that are numbers on the host.
     """
@@ -60,24 +60,24 @@ class LayerOp(Op):
     numbers: tuple[int, ...] = ()
 
     def options(self) -> tuple[int, ...]:
-        """Return what the kernel has to know of the op."""
+        """Return the op's parameters for the kernel."""
         return ()
 
     def expression(self, *inputs: Any) -> list[Any]:
-        """Return what the op computes, as an expression of the host."""
-        raise TypeError(f"{type(self).__name__} does not say what it computes")
+        """Return the op as an expression of the host."""
+        raise TypeError(f"{type(self).__name__} does not define its expression")
 
     def takes(self, inputs: Sequence[Any]) -> bool:
         """Tell whether the library has it for operands of such types."""
         return True
 
     def instead(self, inputs: Sequence[Any]) -> Callable[[Any, Sequence[Any]], Sequence[Any]]:
-        """Return what records kernels where the library does not compute, ``(recorder, operands) -> results``."""
+        """Return a recorder of kernels where the library does not compute, ``(recorder, operands) -> results``."""
         return _Kernels(self, inputs)
 
     def shapes(self, shapes: Sequence[Any]) -> list[Any]:
         """Return the shapes of the results from those of the operands; None for one that is not known."""
-        raise TypeError(f"{type(self).__name__} does not say what shapes its results have")
+        raise TypeError(f"{type(self).__name__} does not define the shapes of its results")
 
     def gradient(self, inputs: Sequence[Any], outputs: Sequence[Any], cotangents: Sequence[Any]) -> list[Any] | None:
         """Return the derivatives by the operands, made of arrays on the device; None where the expression has them.
@@ -133,7 +133,7 @@ def library_results(op: LayerOp, context_name: Hashable, *inputs: Any) -> list[A
 
 
 class _Kernels:
-    """Records the kernels of an expression, node by node; what is made of lengths is computed on the host."""
+    """Records the kernels of an expression, node by node; numbers made of lengths are computed on the host."""
 
     def __init__(self, op: LayerOp, inputs: Sequence[Variable]) -> None:
         self._op = op
@@ -154,7 +154,7 @@ class _Kernels:
 
 
 def _run(recorder: Any, node: Apply, given: Sequence[Any]) -> Sequence[Any]:
-    """Return the results of a node: lengths and what is made of them on the host, others as they are recorded."""
+    """Return the results of a node: lengths and numbers made of them on the host, others as they are recorded."""
     if isinstance(node.op, ShapeI):
         return [np.asarray(np.shape(given[0])[node.op.i], "int64")]
     if isinstance(node.op, ShapeOf):
@@ -187,7 +187,7 @@ def _by_expression(node: Apply[LayerOp], cotangents: list[Variable]) -> list[Var
     inputs = [v.type.make_variable() for v in node.inputs]
     outputs = node.op.expression(*inputs)
     known = {v: g for v, g in zip(outputs, cotangents, strict=True) if _is_there(g)}
-    # Of the results, averages are what others are computed from, and what flows to them is added.
+    # Of the results, averages are inputs of others, and cotangents to them are added.
     with config.change_flags(warn_integer_gradient=False):
         found = backward(known, inputs, additive=True)
     return _placed(node, inputs, outputs, found)

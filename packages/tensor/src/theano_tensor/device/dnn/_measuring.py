@@ -30,7 +30,7 @@ def fastest(node: Apply, candidates: Mapping[str, Op]) -> Op | None:
     node : Apply
         A convolution on a device.
     candidates : mapping of str to Op
-        What may compute it, by names that the flag ``metaopt.verbose`` shows.
+        The candidates, by names that the flag ``metaopt.verbose`` shows.
 
     Returns
     -------
@@ -121,7 +121,7 @@ def _value_of(variable: Variable) -> Any:
     if shared is not None:
         return shared(borrow=True)
     given = getattr(variable.tag, "test_value", None) if variable.has_tag() else None
-    # What is moved to the device has the test value of what is moved.
+    # A transferred variable has the test value of its source.
     node = variable.owner
     if given is None and node is not None and len(node.inputs) == 1 and type(node.op).__name__ == "GpuFromHost":
         return _value_of(node.inputs[0])

@@ -102,7 +102,7 @@ class NormalizationLayer(_Normalization):
         return [shapes[0], *(self.of_channels(shapes[0]) for _ in range(4 if self.running else 2))]
 
     def gradient(self, inputs: Sequence[Any], outputs: Sequence[Any], cotangents: Sequence[Any]) -> list[Any] | None:
-        """Return what the library computes, where nothing depends on averages or on a variable epsilon."""
+        """Return the library's layer, where nothing depends on averages or on a variable epsilon."""
         if cotangents[0] is None or any(v is not None for v in cotangents[1:]) or not _is_constant(inputs[3]):
             return None
         layer = GpuDnnLayer(NormalizationLayerGrad(self.mode))

@@ -17,7 +17,7 @@ class _Accumulation(NamedDeviceOp):
     Parameters
     ----------
     inplace : bool
-        States that what the product is added to may be overwritten. Memory of arrays that nobody needs any more is used
+        States that the addend of the product may be overwritten. Memory of dead arrays is used
         again either way.
     """
 
@@ -33,7 +33,7 @@ class _Accumulation(NamedDeviceOp):
 
     @classmethod
     def of(cls, host_op: Any) -> Self:
-        """Return the device op of an op of the host, which overwrites what that does."""
+        """Return the device op of an op of the host, which overwrites the same operands."""
         op = cls(bool(host_op.inplace))
         op.host_op = host_op
         return op

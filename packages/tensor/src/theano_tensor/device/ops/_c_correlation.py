@@ -29,7 +29,7 @@ def correlation_code(
     names : sequence of str
         The variables in C: images, filters and results.
     direction : {"forward", "backprop weights", "backprop inputs"}
-        What is computed.
+        The result.
     sub : mapping
         With "fail".
     lengths : sequence of str or None

@@ -27,7 +27,7 @@ def reduction_kernel(reduction: Reduction, pre: ScalarOp | None, dtype: str, cou
     ----------
     reduction : Reduction
     pre : ScalarOp, optional
-        What is applied to elements first.
+        The op applied to elements first.
     dtype : str
         Of the elements.
     count : int

@@ -127,7 +127,7 @@ class BaseGpuCorrMM(_Correlation):
         direction : {"forward", "backprop weights", "backprop inputs"}
             Whether `top`, `weights` or `bottom` is computed.
         sub : mapping
-            With "fail", what leaves the code.
+            With "fail", the statement that leaves the code.
         height, width : str, optional
             For a gradient, the C variables of integer scalars with the lengths of its axes; needed where these do not
             follow from those of the others: for steps above 1, and by the filters for "half".

@@ -27,7 +27,7 @@ def _matrix(node: Apply[AllocDiag, Tensor]) -> Kernel | None:
 
 
 class _DiagonalOp(NamedDeviceOp):
-    """What ops of diagonals say of themselves."""
+    """The common part of ops of diagonals."""
 
     host_op: ExtractDiag | AllocDiag
 

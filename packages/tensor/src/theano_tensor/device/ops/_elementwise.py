@@ -27,7 +27,7 @@ _MOST_AXES = 3
 
 
 class SupportCodeError(TheanoError):
-    """An op whose code needs what the code of kernels on devices cannot have."""
+    """An op whose code needs features that the code of kernels on devices cannot have."""
 
 
 @stands_for(Elemwise)
@@ -211,7 +211,7 @@ class GpuCAReduceCuda(_Reduction):
         x, z : str
             The C variables of the array and of the result, which has its memory.
         fail : str
-            What leaves the code.
+            The statement that leaves the code.
         N : {1, 2, 3}
             How many axes are reduced.
 
@@ -225,7 +225,7 @@ class GpuCAReduceCuda(_Reduction):
         sio.write(reduction_launch(N, name, x, z, fail))
 
     def _plain(self) -> GpuCAReduceCuda:
-        """Return the op without what is applied to elements first."""
+        """Return the op without its op on elements."""
         return GpuCAReduceCuda.of(self.host_op)
 
     def supports_c_code(self, inputs: Sequence[Any]) -> bool:

@@ -128,7 +128,7 @@ class GpuIncSubtensor(_Changing):
         return f"GpuArray_setarray(&{view}->ga, &{source}->ga)"
 
     def get_helper_c_code_args(self) -> dict[str, Any]:
-        """Return what C code that walks an index has to know: the beginning of names, and the unit of strides."""
+        """Return the parameters of C code that walks an index: the beginning of names, and the unit of strides."""
         return {"c_prefix": "PyGpuArray", "strides_mul": 1}
 
 

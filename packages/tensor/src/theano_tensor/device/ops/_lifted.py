@@ -54,7 +54,7 @@ def _fill_offset(op: FillDiagonalOffset, inputs: Inputs) -> Tensor:
 
 
 def blocks_product(o: Any, W: Any, h: Any, first: Any, second: Any) -> Tensor:
-    """Return what :class:`~theano_tensor.nnet.blocksparse.SparseBlockGemv` does, as one batch of products."""
+    """Return the result of :class:`~theano_tensor.nnet.blocksparse.SparseBlockGemv`, as one batch of products."""
     target, matrices, vectors, rows, columns = map(as_tensor_variable, (o, W, h, first, second))
     chosen = matrices[rows.dimshuffle(0, 1, "x"), columns.dimshuffle(0, "x", 1)].dimshuffle(0, 1, 3, 2, 4)
     batch, n_first, width, n_second, height = (shape_i(chosen, d) for d in range(5))
@@ -64,7 +64,7 @@ def blocks_product(o: Any, W: Any, h: Any, first: Any, second: Any) -> Tensor:
 
 
 def blocks_outer(o: Any, x: Any, y: Any, first: Any, second: Any, alpha: Any) -> Tensor:
-    """Return what :class:`~theano_tensor.nnet.blocksparse.SparseBlockOuter` does, as one addition by index arrays."""
+    """Return the result of :class:`~theano_tensor.nnet.blocksparse.SparseBlockOuter`, as one addition at indices."""
     target, left, right, rows, columns = map(as_tensor_variable, (o, x, y, first, second))
     products = alpha * left.dimshuffle(0, 1, "x", 2, "x") * right.dimshuffle(0, "x", 1, "x", 2)
     return inc_subtensor(target[rows.dimshuffle(0, 1, "x"), columns.dimshuffle(0, "x", 1)], products)

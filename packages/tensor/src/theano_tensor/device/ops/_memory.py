@@ -53,7 +53,7 @@ class GpuAlloc(_Maker):
 
 
 class GpuAllocEmpty(Op):
-    """An array of some lengths on a device whose elements are whatever was in memory; inputs are the lengths.
+    """An array of some lengths on a device with undefined elements; inputs are the lengths.
 
     Parameters
     ----------

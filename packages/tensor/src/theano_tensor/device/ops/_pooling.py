@@ -23,7 +23,7 @@ class _Pooling(NamedDeviceOp):
 
     @property
     def mode(self) -> str:
-        """What is made of a window."""
+        """The reduction of a window."""
         return str(self.host_op.mode)
 
     @property
@@ -77,7 +77,7 @@ class GpuMaxPoolGrad(_Pooling):
         super().__init__(self._host_class(ignore_border, ndim))
 
     def make_node(self, inp: Any, out: Any, grad: Any, ws: Any, stride: Any = None, pad: Any = None) -> Apply[Self]:
-        """Apply to images, what pooling made of them, an array of the shape of one of them, and the windows."""
+        """Apply to images, their pooled images, an array of the shape of one of them, and the windows."""
         return super().make_node(inp, out, grad, *self.host_op.layout(ws, stride, pad))
 
 
@@ -103,7 +103,7 @@ class GpuAveragePoolGrad(_Pooling):
         super().__init__(AveragePoolGrad(ignore_border, mode, ndim))
 
     def make_node(self, inp: Any, out_grad: Any, ws: Any, stride: Any = None, pad: Any = None) -> Apply[Self]:
-        """Apply to images, the gradient of what was pooled, and the windows."""
+        """Apply to images, the gradient of the pooled images, and the windows."""
         return super().make_node(inp, out_grad, *self.host_op.layout(ws, stride, pad))
 
 

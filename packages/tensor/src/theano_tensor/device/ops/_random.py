@@ -1,4 +1,4 @@
-"""Draws from streams of MRG31k3p and of categories on devices: they give what the host gives."""
+"""Draws from streams of MRG31k3p and of categories on devices: they equal the host's."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class GpuSortOp(NamedDeviceOp):
     axis : int
         From 0 up.
     kind : str
-        The order of equal elements is kept, whatever is given.
+        The order of equal elements is kept in any case.
     """
 
     def __init__(self, axis: int, kind: str = "quicksort") -> None:
@@ -70,7 +70,7 @@ class GpuTopKOp(NamedDeviceOp):
     ----------
     axis : int
     sorted : bool
-        They come in order, whatever is given.
+        They come in order in any case.
     idx_dtype : str
     return_values, return_indices : bool
         See :class:`~theano_tensor.sorting.TopK`.

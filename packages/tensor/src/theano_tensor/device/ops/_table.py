@@ -10,7 +10,7 @@ from theano_graph import Apply, Op, RuleTable, Variable
 
 from ...on_devices import device_expression
 
-#: What makes the device op of a node of the host, by the class of its op: ``(node, context_name)``. Nodes of other
+#: Constructors of the device op of a node of the host, by the class of its op: ``(node, context_name)``. Nodes of other
 #: ops get a plain `DeviceOp`.
 device_op: RuleTable[Callable[[Apply, Hashable], DeviceOp]] = RuleTable("device_op")
 
@@ -35,7 +35,7 @@ OpT = TypeVar("OpT", bound="NamedDeviceOp")
 class NamedDeviceOp(DeviceOp):
     """The base of device ops with a documented name, whose constructors take the arguments of the op of the host."""
 
-    #: What it may stand for.
+    #: The ops it may stand for.
     host_classes: tuple[type[Op], ...] = ()
 
     @classmethod
@@ -47,7 +47,7 @@ class NamedDeviceOp(DeviceOp):
 
 
 def device_op_of(node: Apply, context_name: Hashable) -> DeviceOp:
-    """Return the device op that does in a context what a node of the host does."""
+    """Return the device op that does the work of a host's node in a context."""
     make = device_op.get(node.op)
     return DeviceOp(node.op) if make is None else make(node, context_name)
 

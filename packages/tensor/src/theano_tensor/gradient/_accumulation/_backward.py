@@ -28,11 +28,11 @@ def backward(
     Parameters
     ----------
     seeds : mapping
-        Variable -> its complete cotangent. What flows to such a variable from other seeds is not added, unless
+        Variable -> its complete cotangent. Contributions to such a variable from other seeds are not added, unless
         `additive` is set.
     wrt : sequence of Variable
     constants : iterable of Variable
-        Nothing flows through these to what they are computed from; their own gradients are known all the same.
+        Nothing flows through these to their ancestors; their own gradients are known all the same.
     cuts : set of (Apply, int), optional
         Gets the node and the number of each input that a gradient rule said does not matter.
     additive : bool
@@ -59,7 +59,7 @@ def backward(
 
 
 class _Cotangents:
-    """What has reached each variable, by the calls to which it belongs; sums take the place of their terms."""
+    """The cotangents of each variable, by the calls to which it belongs; sums take the place of their terms."""
 
     def __init__(self, seeds: Mapping[Variable, Variable], calls: Calls) -> None:
         self._terms: dict[Variable, Terms] = {v: {ALWAYS: [g]} for v, g in seeds.items()}
@@ -67,7 +67,7 @@ class _Cotangents:
         self._branches = Branches(calls)
 
     def add(self, node: Apply, arriving: Mapping[int, Variable | None]) -> None:
-        """Take in what a node gives its inputs."""
+        """Take in a node's cotangents of its inputs."""
         calls = self._calls.of_inputs(node) if arriving and self._calls.branches else ()
         for i, term in arriving.items():
             if term is not None:

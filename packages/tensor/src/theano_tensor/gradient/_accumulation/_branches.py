@@ -1,4 +1,4 @@
-"""Gradients through choices: what only one branch reads gets its gradient in that branch.
+"""Gradients through choices: a variable that only one branch reads gets its gradient in that branch.
 
 The derivative of a branch reads values of the branch. A gradient that left the branch unmasked would compute them in
 each call, also where the branch does not run, or cannot. So cotangents stay in the branch, and only where they reach a
@@ -66,7 +66,7 @@ class Branches:
         null = next((found[0] for found in sums.values() if is_null(found[0])), None)
         if null is not None:
             return null
-        # A part has a greater number than what it is a part of: one that is left is put into that.
+        # A part has a greater number than its whole: one that is left is put into that.
         while set(sums) != {target}:
             number = max(n for n in sums if n != target)
             mine = _sum(sums.pop(number))
@@ -136,7 +136,7 @@ class Branches:
 
 
 def _lengths(variable: Variable) -> tuple[Any, ...] | None:
-    """Return the lengths of a variable, those that are not known as read off the value; None where it has no shape."""
+    """Return the lengths of a variable, unknown ones as read off the value; None where it has no shape."""
     shape = getattr(variable.type, "shape", None)
     return None if shape is None else tuple(shape_i(variable, i) if n is None else n for i, n in enumerate(shape))
 

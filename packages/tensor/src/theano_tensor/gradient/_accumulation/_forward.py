@@ -1,4 +1,4 @@
-"""Forward accumulation over a graph: tangents of what is computed from given tangents. Linear in its size."""
+"""Forward accumulation over a graph: tangents of results from given tangents. Linear in its size."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def forward(
     ----------
     outputs : sequence of Variable
     tangents : mapping
-        Variable -> its tangent. What flows to such a variable from others is left out.
+        Variable -> its tangent. Contributions to such a variable from others are left out.
     unanswered : set of Variable, optional
-        Filled with what an op of a program answered None for, though one of its inputs has a tangent.
+        Filled with variables for which an op of a program answered None, though one of its inputs has a tangent.
     """
     known = dict(tangents)
     for node in toposort(list(tangents), outputs):

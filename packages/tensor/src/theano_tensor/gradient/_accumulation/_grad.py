@@ -37,12 +37,12 @@ gradient_time = Stopwatch()
 outside["Time in all call to theano.grad()"] = lambda: gradient_time.seconds
 
 
-#: What makes of a function in plain Python, and positions of its arguments, the function of its gradient.
+#: Makes the function of the gradient from a function in plain Python and positions of its arguments.
 _of_functions: list[Callable[[Callable[..., Any], Any], Any]] = []
 
 
 def differentiate_functions_by(make: Callable[[Callable[..., Any], Any], Any]) -> None:
-    """Say what :func:`grad` does for functions in plain Python, which this layer does not compile.
+    """Set the meaning of :func:`grad` for functions in plain Python, which this layer does not compile.
 
     Parameters
     ----------
@@ -113,23 +113,23 @@ def grad(
     Parameters
     ----------
     cost : scalar Variable, callable or None
-        What is differentiated. None is allowed when `known_grads` is given. Of a function in plain Python, the result
-        is the function of its gradient, as `theano.functional.grad` returns it.
+        The scalar to differentiate. None is allowed when `known_grads` is given. Of a function in plain Python, the
+        result is the function of its gradient, as `theano.functional.grad` returns it.
     wrt : Variable, or list or tuple of Variable
-        What the cost is differentiated with respect to; intermediate variables are allowed. Of a function: positions of
+        The variables of differentiation; intermediate variables are allowed. Of a function: positions of
         its arguments, by default 0.
     consider_constant : sequence of Variable, optional
         Nothing is propagated back through these.
     disconnected_inputs : {'raise', 'warn', 'ignore'}
-        What to do for a variable that the cost does not depend on differentiably.
+        The reaction to a variable that the cost does not depend on differentiably.
     add_names : bool
         Name the results ``(dcost/dwrt)`` where both variables have names.
     known_grads : mapping, optional
         Variable -> its gradient. These are taken as they are, and propagation starts from them too.
     return_disconnected : {'zero', 'None', 'Disconnected'}
-        What stands for the gradient of a disconnected variable: zeros, None, or a variable of type DisconnectedType.
+        The gradient of a disconnected variable: zeros, None, or a variable of type DisconnectedType.
     null_gradients : {'raise', 'return'}
-        What to do for a gradient that is undefined or not written.
+        The reaction to a gradient that is undefined or not written.
 
     Returns
     -------
@@ -185,7 +185,7 @@ def differentiate(
     *,
     additive: bool = False,
 ) -> Any:
-    """Do what :func:`grad` says, for given cotangents; see :func:`backward` about `additive`."""
+    """Do the work of :func:`grad`, for given cotangents; see :func:`backward` about `additive`."""
     variables = _as_list(wrt, "wrt")
     constants = _as_list([] if consider_constant is None else consider_constant, "consider_constant")
     cuts: set[Edge] = set()
@@ -258,14 +258,14 @@ def warn_of_integers(variables: Sequence[Variable], costs: Collection[Variable])
         return
     read = set() if steps else _read_by_floats(costs)
     zero = [v for v in asked if v not in read]
-    if zero:  # what the cost does not depend on at all is told of elsewhere
+    if zero:  # variables that the cost does not depend on at all have another error
         known = set(ancestors(costs))
         zero = [v for v in zero if v in known]
     integers = [v for v in zero if is_discrete(v)]
     _warn_of_zeros(
         integers,
         integers,
-        "whatever the cost makes of it are integers, and functions of integers are steps",
+        "the cost makes integers of it, and functions of integers are steps",
         "cast it to floats before",
     )
     floats = [v for v in zero if not is_discrete(v)]

@@ -16,12 +16,12 @@ def grad_sources_inputs(
 ) -> dict[Variable, Variable]:
     """Return the gradients of all that some variables with known gradients are computed from.
 
-    :func:`grad` and :func:`subgraph_grad` are what most programs want.
+    Most programs want :func:`grad` or :func:`subgraph_grad`.
 
     Parameters
     ----------
     sources : iterable of (Variable, Variable)
-        Pairs of a variable and its gradient. Gradients of one variable, and what reaches it from others, add up.
+        Pairs of a variable and its gradient. Gradients of one variable, and contributions from others, add up.
     graph_inputs : sequence of Variable, optional
         Nothing is propagated back through these; by default the variables that nothing computes.
 

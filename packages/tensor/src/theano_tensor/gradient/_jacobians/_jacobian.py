@@ -33,7 +33,7 @@ def jacobian(
     consider_constant : sequence of Variable, optional
         Nothing is propagated back through these.
     disconnected_inputs : {'raise', 'warn', 'ignore'}
-        What to do for a variable that `expression` does not depend on differentiably; its Jacobian is zero.
+        The reaction to a variable that `expression` does not depend on differentiably; its Jacobian is zero.
     vectorize : bool or 'auto'
         Whether the gradients of all elements are computed at once, as a batch, and not in a loop over the elements:
         products become larger and fewer, and intermediate results take n times the memory. 'auto' does so where each
@@ -98,7 +98,7 @@ def hessian(
     consider_constant : sequence of Variable, optional
         Nothing is propagated back through these.
     disconnected_inputs : {'raise', 'warn', 'ignore'}
-        What to do for a variable that `cost` does not depend on differentiably; its Hessian is zero.
+        The reaction to a variable that `cost` does not depend on differentiably; its Hessian is zero.
     vectorize : bool or 'auto'
         Whether all rows are computed at once, as for :func:`jacobian`.
 

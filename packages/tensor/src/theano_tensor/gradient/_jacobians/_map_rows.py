@@ -35,9 +35,9 @@ class MapRows(ComparedGraphOp):
     sequences : int
         How many of the inputs after the first are rows.
     kinds : sequence of {'stack', 'sum'}
-        For each output, what becomes of its values.
+        For each output, the treatment of its values.
     likes : sequence of int
-        For each output, the number of the inner input whose shape it has; this is what tells the shape when there
+        For each output, the number of the inner input whose shape it has; it gives the shape when there
         are no rows.
 
     Attributes
@@ -138,7 +138,7 @@ class MapRows(ComparedGraphOp):
         return results
 
     def settings(self) -> Hashable:
-        """Return how many sequences there are, and what becomes of the outputs."""
+        """Return the number of sequences, and the treatment of the outputs."""
         return self.sequences, self.kinds, self.likes
 
     def connection_pattern(self, node: Apply[Self]) -> list[list[bool]]:

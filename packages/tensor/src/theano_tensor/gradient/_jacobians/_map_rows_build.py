@@ -28,7 +28,7 @@ def map_rows(
 ) -> list[Variable]:
     """Return the loop over ``index = 0 ... n - 1`` of some expressions.
 
-    What does not depend on `index` and `rows` is computed once, before the loop.
+    Work that does not depend on `index` and `rows` is done once, before the loop.
 
     Parameters
     ----------

@@ -90,9 +90,9 @@ def Rop(
     eval_points : Variable, or list or tuple of Variable
         One for each of `wrt`, of its shape.
     disconnected_outputs : {'raise', 'warn', 'ignore'}
-        What to do for an `f` that depends on none of `wrt`.
+        The reaction to an `f` that depends on none of `wrt`.
     return_disconnected : {'zero', 'None', 'Disconnected'}
-        What stands for the product of such an `f`.
+        The product of such an `f`.
 
     Returns
     -------

@@ -17,7 +17,7 @@ from ._supports import sum_inside
 
 
 class Numbers(Protocol):
-    """What variables that hold numbers offer to differentiation."""
+    """The interface of variables that hold numbers for differentiation."""
 
     @property
     def real(self) -> Variable: ...

@@ -1,4 +1,4 @@
-"""What rules say about an op as methods of its class: `grad`, `L_op`, `R_op` and `infer_shape`.
+"""Rules of an op as methods of its class: `grad`, `L_op`, `R_op` and `infer_shape`.
 
 Programs call them, and subclasses that override one call that of the base. A class that has a rule gets the methods
 with it; classes that define them themselves keep theirs. Every op has `L_op`, which asks `grad`, and `R_op`.
@@ -40,7 +40,7 @@ def add_method(op_class: type, name: str, method: Any) -> None:
 def l_op_by_grad(
     self: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], output_gradients: Sequence[Variable]
 ) -> Sequence[Variable]:
-    """Return the gradients by the inputs, from what ``grad`` of the op says."""
+    """Return the gradients by the inputs, from the op's ``grad``."""
     found: Sequence[Variable] = self.grad(inputs, output_gradients)
     return found
 

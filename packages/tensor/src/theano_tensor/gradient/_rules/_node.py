@@ -1,4 +1,4 @@
-"""How one node is differentiated: which rule is used, and the check of what it returns."""
+"""How one node is differentiated: the choice of the rule, and the check of its result."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _prepare(output: Variable, cotangent: Variable | None) -> Variable | None:
 
 
 def _own_method(node: Apply, cotangents: Sequence[Variable | None]) -> Sequence[Variable | None] | None:
-    """Call what a user-written op defines, ``L_op`` or ``grad``; None when it defines neither.
+    """Call ``L_op`` or ``grad`` of a user-written op; None when it defines neither.
 
     The class nearest to the op decides, so that a subclass with ``grad`` overrides a base with ``L_op``.
     """
@@ -147,7 +147,7 @@ def _checked_term(
     _check_shape(node, position, term)
     term = shaped_as(source, term)
     if is_complex(term) and not is_complex(source):
-        # The derivative by a real number has no imaginary part: what a rule gives beyond that is for complex inputs.
+        # The derivative by a real number has no imaginary part: a rule's imaginary part is for complex inputs.
         term = real_part(term)
     if not is_continuous(term):
         if lenient and dtype_of(term) is not None:

@@ -54,7 +54,7 @@ class NullType(Type):
     reason : str
         Why there is no gradient, as one sentence without a full stop.
     error : type
-        What is raised when the gradient is asked for.
+        The exception when the gradient is asked for.
 
     Invariants
     ----------

@@ -61,7 +61,7 @@ class AdvancedIncSubtensor(TensorOp):
             self.destroy_map = {0: [0]}
 
     def make_node(self, x: TensorLike, y: TensorLike, *inputs: TensorLike) -> Apply:
-        """Apply to a tensor, the new part (broadcast to it) and what the symbols stand for.
+        """Apply to a tensor, the new part (broadcast to it) and the values of the symbols.
 
         Raises
         ------

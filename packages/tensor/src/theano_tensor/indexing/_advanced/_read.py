@@ -1,4 +1,4 @@
-"""Parts of tensors by arrays of integers and truth values: copies of what is indexed.
+"""Parts of tensors by arrays of integers and truth values: copies of the selected elements.
 
 The index is that of NumPy. Where arrays are broadcast against each other, only dimensions that are declared
 broadcastable broadcast. There is no view, so the ops have no place in alias analysis.
@@ -53,7 +53,7 @@ class AdvancedSubtensor(TensorOp):
         self.entries: Any = None if entries is None else tuple(entries)
 
     def make_node(self, x: TensorLike, *inputs: TensorLike | None) -> Apply[Self, Tensor]:
-        """Apply to a tensor and what the symbols stand for, or of an op without entries to all parts of the index.
+        """Apply to a tensor and the values of the symbols, or of an op without entries to all parts of the index.
 
         Raises
         ------
@@ -130,7 +130,7 @@ def split_index(index: Sequence[Any]) -> tuple[Entries, list[Variable]]:
             if node is None or len(node.inputs) != 3:
                 raise IndexingError(
                     format_error(
-                        f"`{item}` is no index: what kind of slice it is cannot be told from the graph",
+                        f"`{item}` is no index: the graph does not tell the kind of slice",
                         context=[describe(item)],
                         hint="make the slice of its bounds: slice(start, stop, step)",
                     )
@@ -147,7 +147,7 @@ def _bounds(part: slice) -> tuple[Any, Any, Any]:
 
 
 def check_vector(x: TensorLike, inputs: Sequence[Any]) -> None:
-    """Refuse what is not one vector of integers.
+    """Refuse an index that is not one vector of integers.
 
     Raises
     ------

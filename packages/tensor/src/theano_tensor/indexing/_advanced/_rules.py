@@ -137,7 +137,7 @@ def _plain_length(part: Any, x_shape: Sequence[Any]) -> Callable[[], Any]:
 
 
 def _array_length(found: Layout, place: int) -> Callable[[], Any]:
-    """Return what gives the length of a dimension of the index arrays: that of one which does not broadcast."""
+    """Return the length of a dimension of the index arrays as a function: that of one which does not broadcast."""
 
     def length() -> Any:
         total: Any = None

@@ -67,7 +67,7 @@ class Cofactors(MatrixOp):
 
 
 class CofactorsChange(MatrixOp):
-    """What the cofactors of a square matrix, times a number, change by along a direction.
+    """The change of the cofactors of a square matrix, times a number, along a direction.
 
     This is the second derivative of the determinant.
     """
@@ -85,7 +85,7 @@ class CofactorsChange(MatrixOp):
     ) -> None:
         """Use inverses where they have most digits, singular values elsewhere.
 
-        With these, what entries off the diagonal change by is the product of all but two.
+        With these, the change by entries off the diagonal is the product of all but two.
         """
         x, g, direction = inputs
         check_square("cofactors", node, x)

@@ -55,7 +55,7 @@ class Solve(MatrixOp):
     overwrite_A, overwrite_b : bool
         Whether A or b may be overwritten. Functions then refuse to run on values that others can see.
     on_error : {"raise", "nan"}
-        What becomes of a singular matrix: LinAlgError, or a solution full of NaN.
+        The reaction to a singular matrix: LinAlgError, or a solution full of NaN.
 
     Examples
     --------
@@ -293,7 +293,7 @@ def solve(a: TensorLike, b: TensorLike) -> Tensor:
 
 
 def solve_lower_triangular(a: TensorLike, b: TensorLike) -> Tensor:
-    """Return :func:`solve` for a lower triangular `a`; what stands above its diagonal is not read.
+    """Return :func:`solve` for a lower triangular `a`; elements above its diagonal are not read.
 
     Parameters
     ----------
@@ -317,7 +317,7 @@ def solve_lower_triangular(a: TensorLike, b: TensorLike) -> Tensor:
 
 
 def solve_upper_triangular(a: TensorLike, b: TensorLike) -> Tensor:
-    """Return :func:`solve` for an upper triangular `a`; what stands below its diagonal is not read.
+    """Return :func:`solve` for an upper triangular `a`; elements below its diagonal are not read.
 
     Parameters
     ----------

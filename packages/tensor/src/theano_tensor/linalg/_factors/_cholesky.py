@@ -46,7 +46,7 @@ class Cholesky(MatrixOp):
     lower : bool
         Whether L with ``L @ L.T == x`` is wanted, or U with ``U.T @ U == x``.
     on_error : {"raise", "nan"}
-        What becomes of a matrix that is not positive definite: LinAlgError, or a factor full of NaN.
+        The reaction to a matrix that is not positive definite: LinAlgError, or a factor full of NaN.
 
     Examples
     --------

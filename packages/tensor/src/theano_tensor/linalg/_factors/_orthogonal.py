@@ -45,7 +45,7 @@ def _least(rows: int | None, columns: int | None) -> int | None:
 
 
 class _QR(MatrixOp):
-    """What both forms of the QR decomposition share."""
+    """The common part of both forms of the QR decomposition."""
 
     __props__ = ("mode",)
     modes: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""What is known about matrices beyond their types: hints of users, kept beside the graph while it is rewritten."""
+"""Facts about matrices beyond their types: hints of users, kept beside the graph while it is rewritten."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Hint(TensorOp):
     Parameters
     ----------
     **kwargs
-        What is known, such as ``symmetric=True`` or ``psd=True``.
+        The facts, such as ``symmetric=True`` or ``psd=True``.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def is_hint_node(node: Apply) -> bool:
 
 
 def hints(variable: Variable) -> dict[str, Any]:
-    """Return what the node that makes `variable` says about it."""
+    """Return the facts about `variable` that the node which makes it gives."""
     node = variable.owner
     return dict(node.op.hints) if node is not None and is_hint_node(node) else {}
 
@@ -94,12 +94,12 @@ def psd(v: TensorLike) -> Tensor:
 
 
 class HintsFeature(Feature):
-    """The hints of the variables of a graph; what replaces a variable inherits them.
+    """The hints of the variables of a graph; a replacement inherits them.
 
     Attributes
     ----------
     hints : dict
-        Variable -> what is known about it, by name.
+        Variable -> facts about it, by name.
     """
 
     #: Name on the graph -> name of the method here.
@@ -122,7 +122,7 @@ class HintsFeature(Feature):
         self.hints.clear()
 
     def on_import(self, fgraph: FunctionGraph, node: Apply, reason: object) -> None:
-        """Read the hint of a new node: it holds for what the node is applied to, too."""
+        """Read the hint of a new node: it holds for the operand of the node, too."""
         if is_hint_node(node):
             for variable in (*node.inputs, *node.outputs):
                 self.add_hint(variable, dict(node.op.hints))
@@ -130,7 +130,7 @@ class HintsFeature(Feature):
     def on_change_input(
         self, fgraph: FunctionGraph, node: Apply | str, i: int, old: Variable, new: Variable, reason: object = None
     ) -> None:
-        """What is known about a variable holds for the one that replaces it."""
+        """Facts about a variable hold for the one that replaces it."""
         known = self.hints.get(old)
         if known and new is not old:
             self.add_hint(new, known)
@@ -140,7 +140,7 @@ class HintsFeature(Feature):
         self.hints.setdefault(variable, {}).update(known)
 
     def hints_of(self, fgraph: FunctionGraph, variable: Variable) -> dict[str, Any]:
-        """Return what is known about a variable; the graph lends this method."""
+        """Return the facts about a variable; the graph lends this method."""
         return self.hints.get(variable, {})
 
 
@@ -157,7 +157,7 @@ class HintsOptimizer(GraphRewriter):
 
 
 def hints_of(fgraph: FunctionGraph, variable: Variable) -> dict[str, Any]:
-    """Return what is known about a variable of a graph."""
+    """Return the facts about a variable of a graph."""
     known = getattr(fgraph, "hints_of", None)
     found: dict[str, Any] = {} if known is None else known(variable)
     return found

@@ -1,4 +1,4 @@
-"""What all operations on matrices share: which operands they take, and small expressions that their rules are made of.
+"""The common part of operations on matrices: their operands, and small expressions that their rules are made of.
 
 A stack of matrices has them in its last two dimensions.
 """
@@ -185,13 +185,13 @@ def over_gaps(x: TensorLike, values: TensorLike, among: TensorLike, by_values: T
     Parameters
     ----------
     x : tensor_like
-        What a function changes by when two vectors of a pair turn towards each other.
+        The change of a function when two vectors of a pair turn towards each other.
     values : tensor_like
-        Eigenvalues or singular values. Those that differ by roundings count as equal: their vectors could be any of a
+        Eigenvalues or singular values. Values that differ by roundings count as equal: their vectors could be any of a
         plane, and where a function depends on none of them, `x` is 0 and so is the result. It is infinite or NaN
         where it does.
     among : tensor_like
-        Matrices of which `x` is a difference: what is a rounding of them counts as 0.
+        Matrices of which `x` is a difference: a rounding of them counts as 0.
     by_values : tensor_like, optional
         The gradient by `values`, which has to be the same for equal ones, too.
     """
@@ -243,7 +243,7 @@ def total_of(terms: Sequence[Tensor | None]) -> Tensor | None:
 
 def pulled_through(expression: Any, inputs: Sequence[Variable], g: Variable) -> list[Variable | None]:
     """Return the gradients of an expression that has the value of an op, by each of `inputs`."""
-    # One input may be computed from another; what flows there is not the business of this op.
+    # One input may be computed from another; contributions there are not the business of this op.
     found = Lop(expression, list(inputs), g, consider_constant=list(inputs), disconnected_inputs="ignore")
     return list(typed("list[Variable]", found))
 

@@ -1,4 +1,4 @@
-"""Convolutions of images and volumes, their gradients, and the lengths of what they are made of."""
+"""Convolutions of images and volumes, their gradients, and the lengths of their operands."""
 
 from . import _batches as _batches, _native as _native
 from ._dimensions import (

@@ -58,7 +58,7 @@ def _padded_shape(shape: Sequence[int], geometry: Geometry) -> tuple[int, ...]:
 
 
 def _inside(shape: Sequence[int], geometry: Geometry) -> tuple[slice, ...]:
-    """Return where the image lies in what is padded."""
+    """Return the position of the image in the padded one."""
     positions = (slice(before, before + n) for n, (before, _) in zip(shape[2:], geometry.pad, strict=True))
     return (slice(None), slice(None), *positions)
 

@@ -10,7 +10,7 @@ from ._ops import AbstractConv, AbstractConv_gradInputs, AbstractConv_gradWeight
 
 
 class _Conv2d(BaseAbstractConv):
-    """What convolutions along rows and columns have in common: their constructor."""
+    """The common part of convolutions along rows and columns: their constructor."""
 
     def __init__(
         self,
@@ -27,7 +27,7 @@ class _Conv2d(BaseAbstractConv):
 
 
 class _Conv3d(BaseAbstractConv):
-    """What convolutions along depth, rows and columns have in common: their constructor."""
+    """The common part of convolutions along depth, rows and columns: their constructor."""
 
     def __init__(
         self,

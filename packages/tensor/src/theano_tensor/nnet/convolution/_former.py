@@ -156,7 +156,7 @@ def former_conv2d(
     NotScalarConstantError
         If a length that is given is no constant.
     ValueError
-        If `border_mode` is unknown; at run time if shapes do not fit, or are not those that were given.
+        If `border_mode` is unknown; at run time if shapes do not fit, or differ from the given ones.
     TypeError
         For other keywords.
 

@@ -1,4 +1,4 @@
-"""Convolutions of tensors, their gradients, and what is made of them."""
+"""Convolutions of tensors, their gradients, and functions made of them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ INPUT, FILTERS = "the input of a convolution", "the filters of a convolution"
 
 
 def checked(x: TensorLike, shape: Shape, what: str) -> Tensor:
-    """Return an operand; its shape is compared with what the user has said where the flag asks for it."""
+    """Return an operand; its shape is compared with the user's where the flag asks for it."""
     variable = as_tensor_variable(x)
     if not config.conv.assert_shape or shape is None or len(shape) != variable.type.ndim:
         return variable

@@ -1,4 +1,4 @@
-"""Gradients of convolutions by what goes into them, for a cotangent of the result; transposed convolutions."""
+"""Gradients of convolutions by their operands, for a cotangent of the result; transposed convolutions."""
 
 from __future__ import annotations
 
@@ -239,7 +239,7 @@ def conv2d_transpose(
     num_groups: int = 1,
     unshared: bool = False,
 ) -> Tensor:
-    """Transpose of a convolution: what takes the place of its input if `input` is in that of its result.
+    """Transpose of a convolution: its result if `input` is in the place of the convolution's result.
 
     Parameters
     ----------
@@ -251,7 +251,7 @@ def conv2d_transpose(
         Shape of the result; rows and columns may be integer scalars.
     filter_shape : sequence, optional
     border_mode : str, int or tuple
-        Of the convolution that is transposed: what is padding there is cropped here.
+        Of the convolution that is transposed: its padding is cropped here.
     input_dilation : pair of int
         The steps of that convolution.
     filter_flip, filter_dilation, num_groups, unshared

@@ -1,4 +1,4 @@
-"""Lengths of what goes into convolutions and comes out; all may be None (unknown), numbers, or symbolic."""
+"""Lengths of operands and results of convolutions; all may be None (unknown), numbers, or symbolic."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def get_conv_output_shape(
     subsample: Sequence[Any],
     filter_dilation: Sequence[Any] | None = None,
 ) -> tuple[Any, ...]:
-    """Return the shape of the result of a convolution, with None for what is not known.
+    """Return the shape of the result of a convolution, with None for unknown lengths.
 
     Parameters
     ----------
@@ -270,7 +270,7 @@ def smallest_gradinputs_shape(
     """Return the lengths of the smallest images whose convolution has a result of a certain shape.
 
     Parameters are those of :func:`get_conv_gradinputs_shape`. None along axes that have a border and a `subsample`
-    other than 1: there it is better to say what is meant.
+    other than 1: there it is better to give the shape.
     """
     outputs, kernels = top_shape[2:], kernel_shape[-len(top_shape[2:]) :]
     modes = _per_axis(border_mode, len(outputs))
@@ -361,7 +361,7 @@ def assert_shape(x: TensorLike, expected_shape: Sequence[Any] | None, msg: str =
     ----------
     x : tensor_like
     expected_shape : sequence of (int, integer scalar or None), optional
-        None for what is not checked.
+        None for an unchecked length.
     msg : str
         Text of the error.
 
@@ -406,14 +406,14 @@ def as_static(shape: Sequence[Any] | Variable | None, count: Sequence[int], name
             format_error(
                 f"convolution: {name} is one variable, whose lengths are not known here",
                 context=[describe(shape)],
-                hint="give a tuple with a number for each dimension, None for what is not known",
+                hint="give a tuple with a number for each dimension, None for an unknown length",
             )
         )
     if len(shape) not in count:
         raise ShapeError(
             format_error(
                 f"convolution: {name} has {len(shape)} entries, expected {' or '.join(map(str, count))}",
-                hint="give one for each dimension, None for what is not known",
+                hint="give one for each dimension, None for an unknown length",
             )
         )
     return tuple(_known(as_length(n) if isinstance(n, (Variable, Constant)) else n) for n in shape)

@@ -170,7 +170,7 @@ class BaseAbstractConv(Op):
             The filters (rows and columns of the result, rows and columns), flipped when they are used; for
             'backprop weights' the cotangent of the result.
         out_shape : sequence of int
-            Shape of what is computed.
+            Shape of the result.
         direction : {'forward', 'backprop weights', 'backprop inputs'}
 
         Raises
@@ -194,7 +194,7 @@ class BaseAbstractConv(Op):
 
     def flops(self, inp: Sequence[Sequence[int]], outp: Sequence[Sequence[int]]) -> int:
         """Return the number of multiplications and additions, from the shapes of inputs and outputs."""
-        raise TypeError(f"{type(self).__name__} does not say what it computes")
+        raise TypeError(f"{type(self).__name__} does not define its result")
 
     def _count(self, images: Sequence[int], kernel: Sequence[int], output: Sequence[int]) -> int:
         taps = (images[1] // self.num_groups) * int(np.prod(kernel[-self.convdim :]))

@@ -105,7 +105,7 @@ _WITHOUT = """double left = 0;
 
 
 def _categories(chances: Any, numbers: Any, closed: Any) -> Any:
-    """Return a category for each row, or -1: what `theano_category` does in C."""
+    """Return a category for each row, or -1, as `theano_category` does in C."""
     sums = np.cumsum(chances, axis=1)
     below = numbers[:, None] < sums
     found = below.argmax(axis=1)
@@ -122,7 +122,7 @@ def _dtype(node: Apply) -> str:
 
 
 class _FromUniform(DiscreteOp):
-    """What both ops have in common: probabilities in rows, uniform numbers, and a number of draws."""
+    """The common part of both ops: probabilities in rows, uniform numbers, and a number of draws."""
 
     _draw = ""
     _width = "k"
@@ -179,7 +179,7 @@ class _FromUniform(DiscreteOp):
 
     @abstractmethod
     def _compute(self, pvals: Any, unis: Any, n: int) -> Any:
-        """Return what the C code does; `unis` has a row for each draw."""
+        """Return the result of the C code; `unis` has a row for each draw."""
 
     def c_support_code(self) -> str:
         """Return the search for a category."""

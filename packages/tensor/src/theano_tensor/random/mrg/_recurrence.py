@@ -168,7 +168,7 @@ def _reduced(y: Array, modulus: int) -> Any:
 
 
 def step(state: Array) -> Any:
-    """Move streams by one step, in place, and return what they give.
+    """Move streams by one step, in place, and return their output.
 
     Parameters
     ----------
@@ -190,13 +190,13 @@ def step(state: Array) -> Any:
     return np.where(new1 <= new2, new1 - new2 + M1, new1 - new2)
 
 
-#: What a number from 1 to M1 is multiplied by, for each dtype. Those of float32 and float16 are a little below what
+#: The factor of a number from 1 to M1, for each dtype. Those of float32 and float16 are a little below the factor that
 #: would take the largest number to 1, which is never drawn. Of float16 only the last 15 bits count.
 SCALES = {"float64": 2.0**-31, "float32": 4.6566126e-10, "float16": float(np.float16(3.0458e-05))}
 
 
 def uniform_numbers(z: Array, dtype: str) -> Any:
-    """Return what streams give as numbers between 0 and 1, which are never reached."""
+    """Return the output of streams as numbers between 0 and 1, which are never reached."""
     if dtype == "float16":
         z = (z & 0x7FFF) + 1
     elif dtype == "float32":

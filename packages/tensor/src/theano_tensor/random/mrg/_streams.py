@@ -39,7 +39,7 @@ def guess_n_streams(size: ShapeLike, warn: bool = False) -> int:
     Parameters
     ----------
     size : tuple or list of int, or anything else
-        Shape of the draw. Only Python's own integers count as known: draws stay what they always were.
+        Shape of the draw. Only Python's own integers count as known: draws stay as they always were.
     warn : bool
         Whether to warn where the number of elements is not known.
 
@@ -65,9 +65,9 @@ def guess_n_streams(size: ShapeLike, warn: bool = False) -> int:
 def _drawing(
     method: Callable[Concatenate[MRG_RandomStreams, P], tuple[Any, Tensor]],
 ) -> Callable[Concatenate[MRG_RandomStreams, P], RandomVariable]:
-    """Make a method of one that returns what it drew, and what it made of that.
+    """Wrap a sampler as a method that returns the samples and the updated generator.
 
-    What it made gets the states of the draw; and the states are where `target` says.
+    The result gets the states of the draw; and the states are where `target` says.
     """
     known = method.__annotations__
 
@@ -128,7 +128,7 @@ class MRG_RandomStreams:
     rstate : ndarray of int32
         State of the next draw's first stream, of length 6.
     state_updates : list of tuple
-        For each draw: its shared states, int32 of shape (streams, 6), the expression for what they are after it, and
+        For each draw: its shared states, int32 of shape (streams, 6), the expression for their values after it, and
         the arguments `size` and `nstreams`.
 
     Raises

@@ -138,7 +138,7 @@ def reshaped(flat: Tensor, vector: Tensor, shape: StaticShape) -> Tensor:
     return reshape(flat, _lengths(vector, shape), ndim=len(shape))
 
 
-#: The standard deviation of what is within two standard deviations of a standard normal distribution.
+#: The standard deviation of a standard normal distribution cut at two standard deviations.
 TRUNCATED_DEVIATION = 0.87962566103423978
 
 
@@ -280,7 +280,7 @@ def chosen(chances: Tensor, draw: Tensor, n: Tensor, dtype: DTypeLike, replace: 
 
 
 def pool_of(a: TensorLike, p: Any) -> tuple[Tensor, Tensor | None]:
-    """Return what is chosen from, and probabilities as a vector.
+    """Return the values to choose from, and probabilities as a vector.
 
     Raises
     ------

@@ -157,7 +157,7 @@ class MRGUniform(DiscreteOp):
     """
 
     __props__ = ("inplace", "output_type")
-    #: The C code writes each element, whatever an output holds: the machine may give it the memory of an earlier call.
+    #: The C code writes each element of an output: the machine may give it the memory of an earlier call.
     fills_outputs = True
 
     def __init__(self, output_type: TensorType, inplace: bool = False) -> None:
@@ -278,7 +278,7 @@ class MRGUniform(DiscreteOp):
         return _CODE % {**names, **sub, "ctype": f"npy_{dtype}", "number": f"NPY_{dtype.upper()}"}
 
     def c_compile_args(self) -> list[str]:
-        """Return what turns the loops into vector code."""
+        """Return the directive that turns the loops into vector code."""
         return ["-O3"]
 
     def c_code_cache_version(self) -> tuple[Hashable, ...]:

@@ -1,4 +1,4 @@
-"""What programs for Python 2 and 3 alike took from here, as Python 3 has it."""
+"""Names of `six` for programs that run on Python 2 and 3, with their meaning in Python 3."""
 
 from __future__ import annotations
 
@@ -137,8 +137,8 @@ def add_metaclass(metaclass: type) -> Callable[[ClassT], ClassT]:
     def remade(cls: ClassT) -> ClassT:
         left_out = {"__dict__", "__weakref__"}
         body = {name: value for name, value in vars(cls).items() if name not in left_out}
-        made: Any = metaclass(cls.__name__, cls.__bases__, body)
-        return made  # type: ignore[no-any-return]  # the metaclass gives a class of the same kind
+        rebuilt: Any = metaclass(cls.__name__, cls.__bases__, body)
+        return rebuilt  # type: ignore[no-any-return]  # the metaclass gives a class of the same kind
 
     return remade
 

@@ -14,7 +14,7 @@ range = range
 xrange = range
 zip = zip
 
-#: What is imported when somebody asks for it, and where it is.
+#: Name -> module that is imported on first use.
 _PLACES = {
     **{name: name for name in ("builtins", "copyreg", "queue", "reprlib", "socketserver", "tkinter", "urllib")},
     **{name: f"collections:{name}" for name in ("UserDict", "UserList", "UserString")},
@@ -41,7 +41,7 @@ _PLACES = {
 
 
 def __getattr__(name: str) -> object:
-    """Return what Python 3 has elsewhere."""
+    """Return an object from its module in Python 3."""
     if name not in _PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if name == "urllib":

@@ -12,7 +12,7 @@ __all__ = ["CudaNdarray", "GpuOp"]
 
 
 class CudaNdarray(GpuArray):
-    """An array on the default device; only :meth:`zeros` is left of it, and what it makes is a GpuArray."""
+    """An array on the default device; only :meth:`zeros` is left of it, and it makes a GpuArray."""
 
     __slots__ = ()
 

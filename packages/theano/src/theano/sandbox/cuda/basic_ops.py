@@ -17,5 +17,5 @@ def as_cuda_ndarray_variable(x: Any) -> Variable:
     ----------
     x : Variable or array_like
     """
-    found: Variable = as_gpuarray_variable(x, None)
-    return found
+    variable: Variable = as_gpuarray_variable(x, None)
+    return variable

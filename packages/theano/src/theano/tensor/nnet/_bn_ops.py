@@ -35,7 +35,7 @@ class _Normalization(ExpressionOp):
     Parameters
     ----------
     axes : tuple of int
-        What is averaged over.
+        The averaged axes.
     """
 
     __props__ = ("axes",)
@@ -49,24 +49,24 @@ class _Normalization(ExpressionOp):
 
     def _together(self, *given: Any) -> list[Tensor]:
         """Return tensors with the same number of dimensions, in one dtype."""
-        found = [as_tensor_variable(v) for v in given]
-        if len({v.type.ndim for v in found}) > 1:
+        variables = [as_tensor_variable(v) for v in given]
+        if len({v.type.ndim for v in variables}) > 1:
             raise ShapeError(
                 format_error(
                     f"{type(self).__name__}: operands differ in dimensions",
-                    context=[describe(v) for v in found],
+                    context=[describe(v) for v in variables],
                     hint="keep the axes that are normalized over, of length 1",
                 )
             )
-        if min(self.axes) < 0 or max(self.axes) >= found[0].type.ndim:
+        if min(self.axes) < 0 or max(self.axes) >= variables[0].type.ndim:
             raise ShapeError(
                 format_error(
                     f"{type(self).__name__}: axes={self.axes} do not fit",
-                    context=[describe(found[0])],
-                    hint=f"use axes from 0 to {found[0].type.ndim - 1}",
+                    context=[describe(variables[0])],
+                    hint=f"use axes from 0 to {variables[0].type.ndim - 1}",
                 )
             )
-        return list(as_common_dtype(*found))
+        return list(as_common_dtype(*variables))
 
 
 class AbstractBatchNormTrain(_Normalization):
@@ -156,8 +156,8 @@ class AbstractBatchNormTrainGrad(_Normalization):
         over: dict[str, Any] = {"axis": self.axes, "keepdims": True}
         shares = (x - x_mean) * x_invstd
         inner = (dy - shares * mean_over(dy * shares, **over)) * x_invstd
-        found = [scale * (inner - mean_over(inner, **over)), sum_over(dy * shares, **over), sum_over(dy, **over)]
-        return [cast(v, x.type.dtype) for v in found]
+        gradients = [scale * (inner - mean_over(inner, **over)), sum_over(dy * shares, **over), sum_over(dy, **over)]
+        return [cast(v, x.type.dtype) for v in gradients]
 
     def connection_pattern(self, node: Any) -> list[list[bool]]:
         """Only the cotangent is in all three."""

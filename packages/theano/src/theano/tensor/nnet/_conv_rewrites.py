@@ -1,4 +1,4 @@
-"""What graphs of compiled functions show in the place of convolutions: the ops that Theano 1.0 had for processors."""
+"""The ops that graphs of compiled functions show for convolutions: those of Theano 1.0 for processors."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ def _as_products(abstract: type, name: str, doc: str) -> Any:
         if type(node.op) is not abstract or node.inputs[0].type.dtype == "float16":
             return False
         op = _ABSTRACT[abstract].standing_for(cast(BaseAbstractConv, node.op))
-        made = Apply(op, list(node.inputs), [v.type.make_variable() for v in node.outputs])
-        copy_stack_trace(node.outputs[0], made.outputs[0])
-        return list(made.outputs)
+        node_copy = Apply(op, list(node.inputs), [v.type.make_variable() for v in node.outputs])
+        copy_stack_trace(node.outputs[0], node_copy.outputs[0])
+        return list(node_copy.outputs)
 
     by_products.__name__, by_products.__doc__ = name, doc
     return local_optimizer([abstract])(by_products)
@@ -169,12 +169,12 @@ def _in_place(kind: type, name: str) -> Any:
     def overwriting(node: Apply) -> Any:
         if node.op.inplace:
             return False
-        made = kind(inplace=True)(*node.inputs)
-        copy_stack_trace(node.outputs[0], made)
-        return [made]
+        inplace = kind(inplace=True)(*node.inputs)
+        copy_stack_trace(node.outputs[0], inplace)
+        return [inplace]
 
     overwriting.__name__ = name
-    overwriting.__doc__ = "Let blocks be added in the memory of what they are added to."
+    overwriting.__doc__ = "Let blocks be added in the memory of the addend."
     return local_optimizer([kind], inplace=True)(overwriting)
 
 

@@ -43,7 +43,7 @@ def _with_lengths(function: Callable[P, R], name: str) -> Callable[P, R]:
             raise ValueError(format_error(f"{function.__name__}: {name} = {shape} has no lengths", hint=hint))
         return function(*args, **kwargs)
 
-    insisting.__signature__ = required  # type: ignore[attr-defined]  # what inspect.signature asks for
+    insisting.__signature__ = required  # type: ignore[attr-defined]  # read by inspect.signature
     return insisting
 
 

@@ -74,7 +74,7 @@ class Correlation(BaseAbstractConv, OpenMPOp):
         if self._direction is None:
             raise ValueError(
                 format_error(
-                    f"{type(self).__name__} is a base", hint="use one of its subclasses, which say what they compute"
+                    f"{type(self).__name__} is a base", hint="use one of its subclasses, which define their result"
                 )
             )
         OpenMPOp.__init__(self, openmp=openmp)
@@ -97,10 +97,10 @@ class Correlation(BaseAbstractConv, OpenMPOp):
     @classmethod
     def standing_for(cls, op: BaseAbstractConv) -> Correlation:
         """Return the op of this class that computes the same as a convolution, or a gradient of one."""
-        made = object.__new__(cls)
-        made.__dict__.update(op.__dict__)
-        made.__dict__.setdefault("openmp", bool(config.openmp))  # as a pickle of it would have it
-        return made
+        instance = object.__new__(cls)
+        instance.__dict__.update(op.__dict__)
+        instance.__dict__.setdefault("openmp", bool(config.openmp))  # as a pickle of it would have it
+        return instance
 
     def sibling(self, kind: type[BaseAbstractConv]) -> BaseAbstractConv:
         """Return the correlation, or one of its gradients, with the same arguments."""
@@ -108,7 +108,7 @@ class Correlation(BaseAbstractConv, OpenMPOp):
 
     @property
     def direction(self) -> str | None:
-        """What is computed: 'forward', 'backprop weights' or 'backprop inputs'."""
+        """The result: 'forward', 'backprop weights' or 'backprop inputs'."""
         return self._direction
 
     @property

@@ -1,4 +1,4 @@
-"""What programs ask before they use connectionist temporal classification, for which Theano 1.0 needed a library."""
+"""Questions of programs before they use connectionist temporal classification, a library in Theano 1.0."""
 
 
 def ctc_present() -> bool:

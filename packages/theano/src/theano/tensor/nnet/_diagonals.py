@@ -15,7 +15,7 @@ from theano_tensor.batching import run_in_a_loop
 
 
 def get_diagonal_subtensor_view(x: Any, i0: Any, i1: Any) -> Any:
-    """Return a view of an array in which index k of axis `i1` sees what is k positions earlier along axis `i0`.
+    """Return a view of an array in which index k of axis `i1` sees the element k positions earlier along axis `i0`.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ class IncDiagonalSubtensor(_Diagonals):
             self.destroy_map = {0: [0]}
 
     def make_node(self, x: Any, i0: Any, i1: Any, amt: Any) -> Apply:
-        """Apply to a tensor, the numbers of two axes, and what is added."""
+        """Apply to a tensor, the numbers of two axes, and the addend."""
         return self._applied(x, i0, i1, amt)
 
     def perform(
@@ -152,8 +152,8 @@ inc_diagonal_subtensor = IncDiagonalSubtensor(False)
 @pullback.register(DiagonalSubtensor)
 def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
     x, i0, i1 = node.inputs
-    found: Variable = inc_diagonal_subtensor(zeros_like(x), i0, i1, cotangents[0])
-    return [found, None, None]
+    gradient: Variable = inc_diagonal_subtensor(zeros_like(x), i0, i1, cotangents[0])
+    return [gradient, None, None]
 
 
 @pullback.register(IncDiagonalSubtensor)
@@ -186,9 +186,9 @@ def local_inplace_DiagonalSubtensor(node: Apply) -> Any:
     """Let diagonals be views, and be added to in their own memory."""
     if node.op.inplace:
         return False
-    made = type(node.op)(inplace=True)(*node.inputs)
-    copy_stack_trace(node.outputs[0], made)
-    return [made]
+    inplace = type(node.op)(inplace=True)(*node.inputs)
+    copy_stack_trace(node.outputs[0], inplace)
+    return [inplace]
 
 
 optdb.register(

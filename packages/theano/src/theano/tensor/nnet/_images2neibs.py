@@ -84,7 +84,7 @@ def images2neibs(ten4: Any, neib_shape: Any, neib_step: Any = None, mode: str = 
     neib_step : two ints, or a vector of integers, optional
         How far the window moves down and to the right; by its own size if it is not given.
     mode : {'valid', 'full', 'half', 'ignore_borders', 'wrap_centered'}
-        What happens at the borders; see `theano_tensor.nnet.neighbours.images2neibs`.
+        The treatment of borders; see `theano_tensor.nnet.neighbours.images2neibs`.
 
     Returns
     -------

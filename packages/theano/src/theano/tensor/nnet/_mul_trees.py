@@ -1,4 +1,4 @@
-"""Trees of multiplications, and what rewrites of sigmoids look for in them.
+"""Trees of multiplications, and the patterns that rewrites of sigmoids look for in them.
 
 A tree is a list ``[negated, content]``, where the content is a variable, a list of trees that are multiplied, or None
 for the number 1.
@@ -82,8 +82,8 @@ def is_neg(var: Any) -> Any:
         except NotScalarConstantError:
             continue
         if np.allclose(value, -1):
-            rest = [*factors[:position], *factors[position + 1 :]]
-            return rest[0] if len(rest) == 1 else mul(*rest)
+            others = [*factors[:position], *factors[position + 1 :]]
+            return others[0] if len(others) == 1 else mul(*others)
     return None
 
 
@@ -100,21 +100,21 @@ def partition_num_or_denom(r: Any, f: Callable[[Any], Any]) -> tuple[list[Any], 
     Returns
     -------
     found : list
-        What the function gave.
+        The result of the function.
     rest : list of Tensor
         The factors for which it gave None.
     neg : bool
         Whether an odd number of the others are negated.
     """
-    found, rest, negated = [], [], False
+    exponentials, others, negated = [], [], False
     for factor in is_mul(r) or [r]:
         answer = f(factor)
         if answer is None:
-            rest.append(factor)
+            others.append(factor)
         else:
             negated ^= answer[0]
-            found.append(answer[1])
-    return found, rest, negated
+            exponentials.append(answer[1])
+    return exponentials, others, negated
 
 
 def parse_mul_tree(root: Any) -> Tree:
@@ -149,18 +149,18 @@ def simplify_mul(tree: Tree) -> Tree:
     negated, content = tree
     if not isinstance(content, list):
         return tree
-    kept = []
+    factors_left = []
     for factor in map(simplify_mul, content):
         if factor[1] is None:
             negated ^= factor[0]
         else:
-            kept.append(factor)
-    if len(kept) > 1:
-        return [negated, kept]
-    if not kept:
+            factors_left.append(factor)
+    if len(factors_left) > 1:
+        return [negated, factors_left]
+    if not factors_left:
         return [negated, None]
-    kept[0][0] ^= negated
-    return kept[0]
+    factors_left[0][0] ^= negated
+    return factors_left[0]
 
 
 def compute_mul(tree: Tree) -> Any:
@@ -187,7 +187,7 @@ def replace_leaf(arg: Any, leaves: Leaves, new_leaves: Leaves, op: Callable[[Any
     leaves, new_leaves : list of (Tensor, tree)
         Where the leaf is looked for, and where it is put.
     op : callable
-        Makes of the argument what the leaf is to be.
+        Makes the leaf from the argument.
     neg : bool
         Whether the leaf changes its sign.
 
@@ -196,8 +196,8 @@ def replace_leaf(arg: Any, leaves: Leaves, new_leaves: Leaves, op: Callable[[Any
     bool
         Whether there is such a leaf.
     """
-    for position, (known, leaf) in enumerate(leaves):
-        if known is arg:
+    for position, (leaf_value, leaf) in enumerate(leaves):
+        if leaf_value is arg:
             leaf[0] ^= neg
             leaf[1] = op(arg)
             new_leaves.append(leaves.pop(position))
@@ -251,7 +251,7 @@ def perform_sigm_times_exp(
     Parameters
     ----------
     tree : list
-        What :func:`parse_mul_tree` gives, or part of it.
+        A result of :func:`parse_mul_tree`, or part of it.
     exp_x, exp_minus_x, sigm_x, sigm_minus_x : list of (Tensor, tree), optional
         Leaves that are known already: exponentials and sigmoids of arguments, and of negated arguments.
     parent, child_idx, full_tree : optional
@@ -262,8 +262,10 @@ def perform_sigm_times_exp(
     bool
         Whether something has changed. Leaves that have gone are factors 1; see :func:`simplify_mul`.
     """
-    known = {"exp_x": exp_x, "exp_minus_x": exp_minus_x, "sigm_x": sigm_x, "sigm_minus_x": sigm_minus_x}
-    return _joined(tree, {name: [] if leaves is None else leaves for name, leaves in known.items()}, parent, child_idx)
+    replacements = {"exp_x": exp_x, "exp_minus_x": exp_minus_x, "sigm_x": sigm_x, "sigm_minus_x": sigm_minus_x}
+    return _joined(
+        tree, {name: [] if leaves is None else leaves for name, leaves in replacements.items()}, parent, child_idx
+    )
 
 
 def _joined(tree: Tree, seen: dict[str, Leaves], parent: Tree | None, position: int | None) -> bool:

@@ -38,13 +38,13 @@ _NOT_NEGATIVE = CheckAndRaise(ValueError, "y_i value out of bounds: class number
 
 
 def _takes(op: ExpressionOp, wanted: str, *checks: tuple[Tensor, bool]) -> None:
-    """Raise a ShapeError unless all operands are what is wanted."""
+    """Raise a ShapeError unless all operands fit."""
     if not all(fits for _, fits in checks):
         raise ShapeError(
             format_error(
                 f"{type(op).__name__} takes {wanted}",
                 context=[describe(v) for v, _ in checks],
-                hint="reshape or cast what does not fit",
+                hint="reshape or cast the operands that do not fit",
             )
         )
 
@@ -88,7 +88,7 @@ class SoftmaxWithBias(ExpressionOp):
 
 
 class SoftmaxGrad(ExpressionOp):
-    """What the derivative of a softmax with the values `sm` makes of a cotangent `dy`.
+    """The pullback of a softmax with the values `sm`, applied to a cotangent `dy`.
 
     Examples
     --------
@@ -101,9 +101,9 @@ class SoftmaxGrad(ExpressionOp):
 
     def operands(self, dy: Any, sm: Any) -> list[Tensor]:
         """Take two matrices of floats; vectors count as matrices of one row."""
-        found = [v if v.type.ndim != 1 else shape_padleft(v) for v in map(as_tensor_variable, (dy, sm))]
-        _takes(self, "two matrices of floats", *((v, _is_matrix(v)) for v in found))
-        return found
+        variables = [v if v.type.ndim != 1 else shape_padleft(v) for v in map(as_tensor_variable, (dy, sm))]
+        _takes(self, "two matrices of floats", *((v, _is_matrix(v)) for v in variables))
+        return variables
 
     def expression(self, dy: Any, sm: Any) -> list[Tensor]:
         """Return ``(dy - sum(dy * sm)) * sm``."""
@@ -183,8 +183,8 @@ class CrossentropySoftmax1HotWithBiasDx(ExpressionOp):
         weights = dy if dy.type.ndim == 0 else dimshuffle(dy, [0, "x"])
         # A vector with one number serves all rows.
         less = dy if dy.type.broadcastable in ((), (True,)) else dy[rows]
-        whole = cast(weights * sm, sm.type.dtype)
-        return [inc_subtensor(whole[rows, classes], cast(-less, sm.type.dtype))]
+        gradient = cast(weights * sm, sm.type.dtype)
+        return [inc_subtensor(gradient[rows, classes], cast(-less, sm.type.dtype))]
 
 
 class CrossentropyCategorical1Hot(ExpressionOp):
@@ -205,7 +205,7 @@ class CrossentropyCategorical1Hot(ExpressionOp):
                 format_error(
                     f"{type(self).__name__} takes a matrix, and a vector of integers",
                     context=[describe(rows), describe(y)],
-                    hint="reshape or cast what does not fit",
+                    hint="reshape or cast the operands that do not fit",
                 )
             )
         return [rows, y]

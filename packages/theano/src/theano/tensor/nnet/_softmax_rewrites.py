@@ -49,11 +49,11 @@ def local_softmax_with_bias(node: Apply) -> Any:
     if total is None or total.op != add:
         return False
     rows = [v for v in total.inputs if v.type.broadcastable == (True, False) and _made_by(v, DimShuffle)]
-    rest = [v for v in total.inputs if v not in rows]
+    others = [v for v in total.inputs if v not in rows]
     vectors = [v.owner.inputs[0] for v in rows if v.owner.op.new_order == ("x", 0)]
-    if not rest or not vectors or len(vectors) < len(rows) or any(v.type.ndim != 2 for v in rest):
+    if not others or not vectors or len(vectors) < len(rows) or any(v.type.ndim != 2 for v in others):
         return False
-    matrix, bias = (v[0] if len(v) == 1 else add(*v) for v in (rest, vectors))
+    matrix, bias = (v[0] if len(v) == 1 else add(*v) for v in (others, vectors))
     if matrix.type.dtype != node.outputs[0].type.dtype or any(matrix.type.broadcastable):
         return False
     return _traced(node, softmax_with_bias(matrix, bias))
@@ -154,7 +154,7 @@ def softmax_simplifier(numerators: list[Any], denominators: list[Any]) -> tuple[
     Returns
     -------
     numerators, denominators : list of Tensor
-        With a softmax in the place of what it is.
+        With a softmax in place of its formula.
     """
     for numerator in list(numerators):
         exponential = _made_by(numerator, Elemwise)

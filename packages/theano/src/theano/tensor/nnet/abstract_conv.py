@@ -1,4 +1,4 @@
-"""Convolutions, their gradients, and lengths of what they are made of."""
+"""Convolutions, their gradients, and the lengths of their operands."""
 
 from theano_tensor.nnet.convolution import (
     AbstractConv as AbstractConv,

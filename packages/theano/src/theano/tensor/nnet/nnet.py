@@ -1,6 +1,6 @@
 """Activations and losses.
 
-What few programs need is imported when it is asked for.
+Names that few programs need are imported on first use.
 """
 
 # Names of names.toml, written by tools/generate_names.py.

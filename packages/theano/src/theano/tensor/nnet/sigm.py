@@ -1,4 +1,4 @@
-"""Sigmoids, and what rewrites of them are made with."""
+"""Sigmoids, and tools of their rewrites."""
 
 from theano_linker_c.scalar import (
     Sigmoid as ScalarSigmoid,

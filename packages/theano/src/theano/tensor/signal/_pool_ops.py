@@ -36,7 +36,7 @@ class DownsampleFactorMaxGradGrad(MaxPoolGradGrad):
 
 
 class MaxPoolRop(ExpressionOp):
-    """What pooling makes of a direction `eval_point` in which a tensor changes.
+    """The derivative of pooling along a direction `eval_point` in which a tensor changes.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class PoolGrad(Pool):
         super().__init__(ignore_border, mode, ndim)
 
     def make_node(self, x: Any, *rest: Any, **layout: Any) -> Apply:
-        """Apply the gradient for the mode to a tensor, what belongs to it, and the layout of the windows."""
+        """Apply the gradient for the mode to a tensor, its further operands, and the layout of the windows."""
         if self.mode == "max":
             return MaxPoolGrad(self.ignore_border, self.ndim).make_node(x, *rest, **layout)
         return AveragePoolGrad(self.ignore_border, self.mode, self.ndim).make_node(x, *rest, **layout)
