@@ -119,7 +119,8 @@ class TestSparse(unittest.TestCase):
     def test_elements(self) -> None:
         x, i = ps.csc_matrix("x"), pt.lscalar("i")
         rows, columns = pt.constant([0, 2]), pt.constant([1, 2])
-        outputs = [ps.get_item_list(x, rows), ps.get_item_2lists(x, rows, columns), ps.get_item_scalar(x, (i, i)), x[1:, :2]]
+        pairs, entry = ps.get_item_2lists(x, rows, columns), ps.get_item_scalar(x, (i, i))
+        outputs = [ps.get_item_list(x, rows), pairs, entry, x[1:, :2]]
         outputs = [ps.dense_from_sparse(y) if y.type.ndim == 2 else y for y in outputs]
         values = scipy.sparse.random(4, 3, 0.5, format="csc", random_state=2)
         check([x, i], [*outputs, ps.dense_from_sparse(pt.grad(outputs[1].sum(), x))], values, 2)

@@ -50,7 +50,9 @@ def transposed(x: Any) -> Any:
 
 
 class LinearAlgebraCase(unittest.TestCase):
-    def check(self, kernel: Kernel, values: Sequence[Any], wanted: Any, cards: Sequence[bool] = (False, True)) -> None:
+    def check(
+        self, kernel: Kernel, values: Sequence[Any], expected: Any, cards: Sequence[bool] = (False, True)
+    ) -> None:
         for card in cards:
             with self.subTest(kernel=kernel, shape=values[0].shape, card=card):
                 (result,) = Recorder(card=card).run(kernel, [on_card(v) for v in values])
@@ -73,7 +75,7 @@ class TestCholesky(LinearAlgebraCase):
             beyond = np.triu(np.full(shape[-2:], np.nan), 1)  # it is not read
             turn = as_it_is if lower else transposed
             given = turn(np.tril(x) + beyond).astype(dtype)
-            self.check(CholeskyKernel(dtype, lower, False), [given], turn(wanted), [card])
+            self.check(CholeskyKernel(dtype, lower, False), [given], turn(expected), [card])
 
     def test_what_is_not_definite(self) -> None:
         x = definite(2, 40, 40)

@@ -56,15 +56,15 @@ class TestSections(unittest.TestCase):
             full = seconds(text, "Time in 5 calls to Function.__call__")
             parts = ("Time in thunks", "Overhead between thunks", "Overhead of arguments, results and updates")
             # Times are printed with three digits.
-            self.assertAlmostEqual(sum(seconds(text, part) for part in parts), whole, delta=0.02 * whole)
-            self.assertLessEqual(seconds(text, "Time in Function.fn.__call__"), whole)
-            whole = seconds(text, "Total compile time")
+            self.assertAlmostEqual(sum(seconds(text, part) for part in parts), full, delta=0.02 * full)
+            self.assertLessEqual(seconds(text, "Time in Function.fn.__call__"), full)
+            full = seconds(text, "Total compile time")
             parts = (
                 "Theano Optimizer time",
                 "Theano Linker time (includes C, CUDA code generation/compiling)",
                 "Copying the graph and checks",
             )
-            self.assertAlmostEqual(sum(seconds(text, part) for part in parts), whole, delta=0.02 * whole)
+            self.assertAlmostEqual(sum(seconds(text, part) for part in parts), full, delta=0.02 * full)
             self.assertIn("  Number of Apply nodes: 3\n", text)
 
     def test_tables(self) -> None:

@@ -294,12 +294,12 @@ def _cache() -> Iterator[Finding]:
 
 
 def _devices() -> Iterator[Finding]:
-    wanted = str(config.device)
-    known = devices()
+    device_name = str(config.device)
+    devices_module = devices()
     # The flag itself has been told of, with those that are obsolete.
-    former = is_former_device(wanted)
-    wanted = "cpu" if former else wanted
-    lost = wanted != "cpu" and not known.moves_computation()
+    former = is_former_device(device_name)
+    device_name = "cpu" if former else device_name
+    lost = device_name != "cpu" and not devices_module.moves_computation()
     advice = "theano.gpuarray.type.get_context(None) says why; without it functions run on the CPU" if lost else ""
     yield Finding("devices", "device", device_name, config.source_of("device"), "bad" if lost else "ok", advice)
     for finding in devices_module.device_report():

@@ -17,7 +17,7 @@ _TOLERANCES = {"float64": 1e-9, "float32": 2e-4, "float16": 4e-3}
 
 
 def check(fn: Any, *calls: Sequence[Any], arguments: Sequence[str] = ("-O1",), tolerance: float | None = None) -> None:
-    """Compare exported code with the function: with lengths known at run time only, and in the slow tier with known ones.
+    """Compare exported code with the function: with lengths known at run time, and in the slow tier with known ones.
 
     Parameters
     ----------
@@ -31,8 +31,8 @@ def check(fn: Any, *calls: Sequence[Any], arguments: Sequence[str] = ("-O1",), t
         Relative and absolute; by dtype by default.
     """
     inputs = [item.variable for item in fn.maker.inputs if not item.implicit]
-    known = {v: np.shape(value) for v, value in zip(inputs, calls[0], strict=True)}
-    for shapes in (None,) if is_quick() else (None, known):
+    reference = {v: np.shape(value) for v, value in zip(inputs, calls[0], strict=True)}
+    for shapes in (None,) if is_quick() else (None, reference):
         exported = Exported(fn, shapes, static=shapes is not None, arguments=arguments)
         for values in calls:
             if shapes is not None and any(np.shape(v) != reference[x] for x, v in zip(inputs, values, strict=True)):
