@@ -39,11 +39,11 @@ def _defined(text: str) -> str | None:
 def functions_of(text: str) -> list[str]:
     """Return the functions of a file, each with the comment before it."""
     parts: list[str] = []
-    for part in text.split("\n\n"):
-        if parts and not part.startswith(("/*", "static ")):
-            parts[-1] += f"\n\n{part}"
+    for paragraph in text.split("\n\n"):
+        if parts and not paragraph.startswith(("/*", "static ")):
+            parts[-1] += f"\n\n{paragraph}"
         else:
-            parts.append(part)
+            parts.append(paragraph)
     return [part.strip() for part in parts if _defined(part)]
 
 

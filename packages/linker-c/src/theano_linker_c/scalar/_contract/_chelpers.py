@@ -206,7 +206,7 @@ def helper_definitions(texts: Iterable[str]) -> list[str]:
 
 
 def named_helpers(names: Iterable[str], without: Collection[str] = ()) -> list[str]:
-    """Give the definitions of the helpers among `names` but those in `without`; a helper comes after those that it calls."""
+    """Give the definitions of the helpers among `names`, without some; a helper comes after the ones it calls."""
     definitions: dict[tuple[str, str], str] = {}
     _define(names, definitions, without)
     return list(definitions.values())
