@@ -27,10 +27,10 @@ def function_name(text: str) -> str:
 def _defined(text: str) -> str | None:
     """Return the name in the first line that begins a function; None where there is none."""
     for line in text.splitlines():
-        head, bracket, rest = line.partition("(")
+        head, bracket, tail = line.partition("(")
         if bracket and head.startswith("static "):
             name = named(head)[-1]
-            name = named(rest)[0] if name == "NAME" else name
+            name = named(tail)[0] if name == "NAME" else name
             if name.startswith(_PREFIX):
                 return name
     return None
