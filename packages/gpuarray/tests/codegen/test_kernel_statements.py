@@ -1,4 +1,4 @@
-"""Kernels as statements: golden texts, the rules of the loop IR, and what is joined."""
+"""Kernels as statements: golden texts, the rules of the loop IR, and joined launches."""
 
 from __future__ import annotations
 

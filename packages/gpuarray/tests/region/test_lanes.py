@@ -53,12 +53,7 @@ class Program:
         """Add an event that sets an array to what depends on the sources, and on the array itself where it `reads`."""
         kind = rng.choice(("launch", "launch", "product")) if sources else "launch"
         arguments: list[Argument] = [target, *sources, int(reads), rng.randrange(1 << 20)]
-        flags = (True, *(False for _ in sources))
-        self.events.append(
-            Event("launch", None, tuple(arguments), writes=flags)
-            if kind == "launch"
-            else Event("product", None, tuple(arguments), writes=flags)
-        )
+        self.events.append(Event("launch" if kind == "launch" else "product", None, tuple(arguments)))
 
     def run(self, order: Iterable[int], places: dict[int, tuple[int, int]], read: Sequence[int]) -> list[int]:
         """Run events in an order, and return what some arrays hold then."""
@@ -145,8 +140,7 @@ class TestLanes(unittest.TestCase):
         results = []
         for kind, target, sources in argument:
             arrays = tuple(DeviceOperand(slot, "float32", (1000, 1000), (4000, 4)) for slot in (target, *sources))
-            flags = (True, *(False for _ in sources))
-            results.append(Event("product" if kind == "product" else "launch", None, arrays, writes=flags))
+            results.append(Event("product" if kind == "product" else "launch", None, arrays))
         return results
 
     def test_leaves_run_beside_a_chain_of_products(self) -> None:

@@ -27,10 +27,10 @@ def function_name(text: str) -> str:
 def _defined(text: str) -> str | None:
     """Return the name in the first line that begins a function; None where there is none."""
     for line in text.splitlines():
-        head, bracket, rest = line.partition("(")
+        head, bracket, tail = line.partition("(")
         if bracket and head.startswith("static "):
             name = named(head)[-1]
-            name = named(rest)[0] if name == "NAME" else name
+            name = named(tail)[0] if name == "NAME" else name
             if name.startswith(_PREFIX):
                 return name
     return None
@@ -39,11 +39,11 @@ def _defined(text: str) -> str | None:
 def functions_of(text: str) -> list[str]:
     """Return the functions of a file, each with the comment before it."""
     parts: list[str] = []
-    for part in text.split("\n\n"):
-        if parts and not part.startswith(("/*", "static ")):
-            parts[-1] += f"\n\n{part}"
+    for paragraph in text.split("\n\n"):
+        if parts and not paragraph.startswith(("/*", "static ")):
+            parts[-1] += f"\n\n{paragraph}"
         else:
-            parts.append(part)
+            parts.append(paragraph)
     return [part.strip() for part in parts if _defined(part)]
 
 

@@ -1,4 +1,4 @@
-"""Scalar programs as statements: what every loop over elements computes of one of them."""
+"""Scalar programs as statements: the innermost part of every loop over elements."""
 
 from __future__ import annotations
 

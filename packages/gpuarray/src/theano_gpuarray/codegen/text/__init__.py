@@ -1,10 +1,7 @@
 """The text of kernels: the prelude, atomic operations, and how a body becomes a function."""
 
-from .._kernel_text import DeviceKernel as DeviceKernel, LocalArray as LocalArray, Parameter as Parameter
-from ._atomics import atomic_definitions as atomic_definitions
 from ._helpers import (
     Signature as Signature,
-    build_text as build_text,
     memory_type as memory_type,
     store as store,
     with_helpers as with_helpers,
@@ -14,14 +11,9 @@ from ._prelude import compile_options as compile_options, prelude as prelude
 from ._vectors import VECTOR_BYTES as VECTOR_BYTES, aligned as aligned, vector_type as vector_type
 
 __all__ = [
-    "DeviceKernel",
-    "LocalArray",
-    "Parameter",
     "Signature",
     "VECTOR_BYTES",
     "aligned",
-    "atomic_definitions",
-    "build_text",
     "compile_options",
     "joined_arrays",
     "joined_text",

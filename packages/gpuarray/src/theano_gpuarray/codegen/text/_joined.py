@@ -13,8 +13,7 @@ from ._helpers import build_text
 
 __all__ = ["joined_text"]
 
-#: What kernels know of groups: words that stand for the device's numbers in a launch of their own, and here for what
-#: these would be.
+#: Words for groups: they stand for the device's numbers in a launch of its own, and here for those of a part of one.
 _GROUPS = ("GID_0", "GID_1", "GDIM_0", "GDIM_1")
 _OWN_GROUPS = tuple(line for word in _GROUPS for line in (f"#undef {word}", f"#define {word} theano_{word.lower()}"))
 _PLACE = tuple(

@@ -17,7 +17,7 @@ class StatementWriter:
     Attributes
     ----------
     indent : str
-        Stands before what is in one more body.
+        Stands before the lines of one more body.
     lines : list of str
     """
 

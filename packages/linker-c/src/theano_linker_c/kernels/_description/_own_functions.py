@@ -58,6 +58,6 @@ def in_place(name: str, declaration: str) -> InPlace:
     >>> in_place("expf", "float expf(float);").begin
     '#define expf theano_expf'
     """
-    head, own = "#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)", f"theano_{name}"
-    text = f"{head}\n{IN_PLACE[name]}\n#else\n{declaration}\n#define {own} {name}\n#endif"
-    return InPlace(text, f"#define {name} {own}", f"#undef {name}")
+    head, form = "#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)", f"theano_{name}"
+    text = f"{head}\n{IN_PLACE[name]}\n#else\n{declaration}\n#define {form} {name}\n#endif"
+    return InPlace(text, f"#define {name} {form}", f"#undef {name}")

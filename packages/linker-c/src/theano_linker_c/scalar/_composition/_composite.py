@@ -181,7 +181,7 @@ class Composite(HasProgram):
 
 
 def program_for(op: ScalarOp, dtypes: Sequence[str]) -> ScalarProgram | OneOp:
-    """Return what a kernel computes for each element of inputs of some dtypes."""
+    """Return the program that a kernel runs for each element of inputs of some dtypes."""
     alone = op.nout > 1 and not isinstance(op, Composite)
     return OneOp(op, tuple(dtypes)) if alone else program_of(op, dtypes)
 

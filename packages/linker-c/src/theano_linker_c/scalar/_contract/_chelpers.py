@@ -205,19 +205,19 @@ def helper_definitions(texts: Iterable[str]) -> list[str]:
     return list(definitions.values())
 
 
-def named_helpers(names: Iterable[str], known: Collection[str] = ()) -> list[str]:
-    """Give the definitions of the helpers among `names` that are not `known`; what a helper calls comes before it."""
+def named_helpers(names: Iterable[str], without: Collection[str] = ()) -> list[str]:
+    """Give the definitions of the helpers among `names`, without some; a helper comes after the ones it calls."""
     definitions: dict[tuple[str, str], str] = {}
-    _define(names, definitions, known)
+    _define(names, definitions, without)
     return list(definitions.values())
 
 
-def _define(names: Iterable[str], definitions: dict[tuple[str, str], str], known: Collection[str]) -> None:
-    wanted = {name for name in names if name.startswith(_PREFIX) and name not in known}
-    for family, dtype in sorted(map(_family, wanted)):
+def _define(names: Iterable[str], definitions: dict[tuple[str, str], str], without: Collection[str]) -> None:
+    helpers = {name for name in names if name.startswith(_PREFIX) and name not in without}
+    for family, dtype in sorted(map(_family, helpers)):
         families = COMPLEX_FAMILIES if dtype.startswith("complex") else _FAMILIES
         if (family, dtype) in definitions or family not in families or dtype not in C_TYPES:
             continue
-        own = families[family](dtype)
-        _define(named(own.partition("{")[2]), definitions, known)
-        definitions[family, dtype] = own
+        text = families[family](dtype)
+        _define(named(text.partition("{")[2]), definitions, without)
+        definitions[family, dtype] = text
