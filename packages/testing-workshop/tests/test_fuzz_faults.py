@@ -13,7 +13,7 @@ import theano_tensor as tt
 from theano_graph import Apply, Op
 from theano_linker_c import Mode
 from theano_optimize import WalkRewriter, node_rewriter
-from theano_testing.tiers import is_long, slow
+from theano_testing.tiers import slow
 from theano_testing_workshop.fuzz import (
     NATIVE,
     Configuration,
@@ -34,7 +34,7 @@ from theano_testing_workshop.fuzz import (
 CALLS = 2
 OPERATIONS = Grammar().operations
 #: Of what is added or multiplied there is some in every third graph.
-GRAPHS = 800 if is_long() else 250
+GRAPHS = 400
 
 
 class Faulty(Op):

@@ -35,7 +35,7 @@ class DeviceCase(unittest.TestCase):
     """Runs kernels in both contexts."""
 
     def each(self, *names: str) -> Iterator[GpuContext]:
-        """Yield the contexts, or those that are named, each in a subtest."""
+        """Yield the contexts, or the named ones alone, each in a subtest."""
         for name in names or DEVICES:
             with self.subTest(device=name):
                 yield contexts()[name]

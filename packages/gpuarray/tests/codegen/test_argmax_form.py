@@ -95,7 +95,7 @@ class TestCumulative(DeviceCase):
     def test_products(self) -> None:
         places = (((30, 40), 0), ((30, 40), 1), ((20_000,), 0))
         draws = (
-            lambda shape: (1 + 0.01 * RNG.normal(size=shape)).astype("float32"),
+            lambda shape: np.asarray(1 + 0.01 * RNG.normal(size=shape), "float32"),
             lambda shape: RNG.integers(1, 2**62, size=shape).astype("uint64"),
         )
         for (shape, axis), draw in each_value(places, draws):

@@ -74,8 +74,8 @@ class TestCholesky(LinearAlgebraCase):
             expected = np.linalg.cholesky(x.astype("float64")) if x.size else x
             beyond = np.triu(np.full(shape[-2:], np.nan), 1)  # it is not read
             turn = as_it_is if lower else transposed
-            given = turn(np.tril(x) + beyond).astype(dtype)
-            self.check(CholeskyKernel(dtype, lower, False), [given], turn(expected), [card])
+            operand = turn(np.tril(x) + beyond).astype(dtype)
+            self.check(CholeskyKernel(dtype, lower, False), [operand], turn(expected), [card])
 
     def test_what_is_not_definite(self) -> None:
         x = definite(2, 40, 40)

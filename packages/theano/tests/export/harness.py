@@ -17,7 +17,7 @@ _TOLERANCES = {"float64": 1e-9, "float32": 2e-4, "float16": 4e-3}
 
 
 def check(fn: Any, *calls: Sequence[Any], arguments: Sequence[str] = ("-O1",), tolerance: float | None = None) -> None:
-    """Compare exported code with the function: with lengths known at run time, and in the slow tier with known ones.
+    """Compare exported code with the function, with lengths that calls decide; in the slow tier with known ones, too.
 
     Parameters
     ----------
