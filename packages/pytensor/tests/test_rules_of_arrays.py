@@ -82,8 +82,8 @@ class TestElementwise(unittest.TestCase):
 
     def test_derivatives_that_are_loops_of_scalars(self) -> None:
         a, x = pt.dvector("a"), pt.dscalar("x")
-        for output in (pt.betainc(a, 2.0, x), pt.hyp2f1(a, 1.5, 2.5, x), pt.gammainc(a, 8 * x)):
-            check([a, x], pt.grad(output.sum(), [a, x]), np.array([0.5, 1.0, 4.0]), 0.5)
+        output = pt.betainc(a, 2.0, x)
+        check([a, x], pt.grad(output.sum(), [a, x]), np.array([0.5, 1.0, 4.0]), 0.5)
 
 
 class TestReductions(unittest.TestCase):

@@ -79,6 +79,12 @@ class TestLinearAlgebra(unittest.TestCase):
         outputs = [*slinalg.lu(S), *slinalg.lu(A, p_indices=True), *slinalg.lu(A, permute_l=True)]
         check([A, S, V], [*outputs, solution, *pt.grad(solution.sum(), [A, V])], SQUARE, STACK, VECTOR)
 
+    def test_factors_of_complex_matrices_are_complex(self) -> None:
+        z = pt.zmatrix("z")
+        f = pytensor.function([z], pt.linalg.qr(z), mode="THEANO")
+        q, r = f(SQUARE + 1j)
+        np.testing.assert_allclose(q @ r, SQUARE + 1j)
+
     def test_forms_of_schur(self) -> None:
         outputs = [*slinalg.schur(A), *slinalg.schur(A, output="complex", sort="lhp"), *slinalg.qz(A, A.T + 1)]
         check([A], [*outputs, *slinalg.qz(A, A.T, return_eigenvalues=True)], SQUARE - 4 * np.eye(3))
@@ -119,8 +125,12 @@ class TestSparse(unittest.TestCase):
     def test_elements(self) -> None:
         x, i = ps.csc_matrix("x"), pt.lscalar("i")
         rows, columns = pt.constant([0, 2]), pt.constant([1, 2])
-        pairs, entry = ps.get_item_2lists(x, rows, columns), ps.get_item_scalar(x, (i, i))
-        outputs = [ps.get_item_list(x, rows), pairs, entry, x[1:, :2]]
+        outputs = [
+            ps.get_item_list(x, rows),
+            ps.get_item_2lists(x, rows, columns),
+            ps.get_item_scalar(x, (i, i)),
+            x[1:, :2],
+        ]
         outputs = [ps.dense_from_sparse(y) if y.type.ndim == 2 else y for y in outputs]
         values = scipy.sparse.random(4, 3, 0.5, format="csc", random_state=2)
         check([x, i], [*outputs, ps.dense_from_sparse(pt.grad(outputs[1].sum(), x))], values, 2)

@@ -37,6 +37,11 @@ def _factors(x: Any) -> list[Any]:
     return list(scipy.linalg.lu_factor(x)) if x.size else [x, np.zeros(0, "int32")]
 
 
+def _solutions(a: Any, b: Any) -> list[Any]:
+    factors, pivots = L.lu_factor(a)
+    return [L.lu_solve(factors, pivots, b, trans) for trans in (0, 1, 2)]
+
+
 def _with_indices(x: Any) -> list[Any]:
     indices, lower, upper = scipy.linalg.lu(x, p_indices=True)
     return [indices.astype("int64"), lower, upper]
@@ -98,7 +103,7 @@ RECORDS = (
     ),
     OpRecord(
         "LUSolve",
-        lambda a, b: [L.lu_solve(*L.lu_factor(a), b, trans) for trans in (0, 1, 2)],
+        _solutions,
         lambda a, b: [np.linalg.solve(m, b) for m in (a, a.T, a.conj().T)],
         [(SQUARE, VECTOR), (SQUARE, COLUMNS), (COMPLEX, VECTOR)],
         strided=False,

@@ -28,9 +28,9 @@ class Zeta(SpecialFunction, BinaryScalarOp):
     name = "zeta"
 
     def compute(self, *values: Any) -> Any:
-        """Call SciPy's function; what it has as NaN for infinite exponents is no sum but 0."""
+        """Call SciPy's function; what it has as NaN for very large exponents is 0."""
         s, q = values
-        return np.where((s == np.inf) & (q > 1), 0.0, scipy_special().zeta(s, q))
+        return np.where(_vanishes(s, q), 0.0, scipy_special().zeta(s, q))
 
     def c_expression(self, args: Sequence[CValue], result: str) -> str:
         """Call the function of the preamble."""
@@ -39,6 +39,10 @@ class Zeta(SpecialFunction, BinaryScalarOp):
     def c_preamble(self, dtypes: Sequence[str]) -> tuple[str, ...]:
         """Define the function."""
         return (_TEXT,)
+
+
+def _vanishes(s: Any, q: Any) -> Any:
+    return (s > 1) & (q > 1) & (np.power(np.maximum(q, 1), -s) == 0)
 
 
 def _ratio(k: int) -> float:
@@ -87,8 +91,7 @@ def _zeta(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
 def _reference(s: Any, q: Any) -> Any:
     dtype = np.result_type(s, q, np.float32)
     s, q = (np.asarray(x, dtype="float64") for x in (s, q))
-    vanishes = np.isinf(s) & (s > 0) & (q > 1)
-    return np.where(vanishes, 0.0, scipy_special().zeta(s, q)).astype(dtype)
+    return np.where(_vanishes(s, q), 0.0, scipy_special().zeta(s, q)).astype(dtype)
 
 
 RECORDS = (ScalarRecord(zeta, _reference, REALS, low=1.5, parameters=1, ulp=16.0),)

@@ -36,9 +36,8 @@ class TriangularSylvester(MatrixOp):
     --------
     >>> import theano.tensor as T
     >>> from theano.tensor import slinalg
-    >>> slinalg.solve_triangular_sylvester([[1.0, 1.0], [0.0, 2.0]], [[1.0]], [[4.0], [3.0]]).eval()
-    array([[1.5],
-           [1. ]])
+    >>> slinalg.TriangularSylvester(adjoint=True)([[1.0]], [[2.0]], [[6.0]]).eval()
+    array([[2.]])
     """
 
     __props__ = ("adjoint",)
@@ -87,4 +86,25 @@ def _shape(node: Apply[TriangularSylvester, Tensor], input_shapes: list[Any]) ->
     return [input_shapes[2]]
 
 
-solve_triangular_sylvester = TriangularSylvester()
+def solve_triangular_sylvester(a: TensorLike, b: TensorLike, c: TensorLike) -> Tensor:
+    """Return the solution x of ``a @ x + x @ b == c``, where a and b are forms of Schur.
+
+    Parameters
+    ----------
+    a : tensor_like, shape (..., M, M)
+    b : tensor_like, shape (..., N, N)
+    c : tensor_like, shape (..., M, N)
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.slinalg.solve_triangular_sylvester([[1.0, 1.0], [0.0, 2.0]], [[1.0]], [[4.0], [3.0]]).eval()
+    array([[1.5],
+           [1. ]])
+    """
+    result: Tensor = TriangularSylvester()(a, b, c)
+    return result

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -27,7 +27,7 @@ _NOT_UNIQUE = "forms of Schur are not unique: their vectors may turn; use eigh, 
 class SchurOp(MatrixOp):
     """What the forms of one matrix and of two have in common."""
 
-    __props__: tuple[str, ...] = ("output", "sort")
+    __props__: ClassVar[tuple[str, ...] | None] = ("output", "sort")
 
     def __init__(self, output: str = "real", sort: str | None = None) -> None:
         if output not in ("real", "complex") or sort not in _SORTS:
@@ -98,7 +98,7 @@ class QZ(SchurOp):
         Whether the eigenvalues, as numerators and denominators, are outputs behind s and t.
     """
 
-    __props__ = ("output", "return_eigenvalues", "sort")
+    __props__: ClassVar[tuple[str, ...] | None] = ("output", "return_eigenvalues", "sort")
 
     def __init__(self, output: str = "real", sort: str | None = None, return_eigenvalues: bool = False) -> None:
         super().__init__(output, sort)
