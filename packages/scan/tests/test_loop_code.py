@@ -280,6 +280,7 @@ class TestCalls(unittest.TestCase):
                 f(*values)
             self.assertEqual(runs_of(f), [0])
 
+    @config.change_flags(scan__loop_code="busy")
     def test_busy_loops_get_their_code_behind_the_calls(self) -> None:
         n = T.lscalar("n")
         f = function([v, n], scan(halves, None, v, n_steps=n)[0].sum())
@@ -323,6 +324,7 @@ class TestCalls(unittest.TestCase):
         (kind,) = {group.kind for group in f.profile.classes() if group.key is Loop}
         self.assertEqual(kind, "C")
 
+    @config.change_flags(scan__loop_code="busy")
     def test_few_steps_are_not_worth_the_compiler(self) -> None:
         f = function([rows, x, v], several_states())
         f(ROWS, 0.3, V)

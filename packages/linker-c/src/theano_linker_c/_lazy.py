@@ -88,7 +88,7 @@ def exporting() -> Any:
 
 @cache
 def loop_code() -> Any:
-    """Return what writes functions as C for the shapes with which they run; few programs are busy for so long."""
+    """Return the package of code for loops and functions that are busy; few programs have such."""
     return importlib.import_module(".loop_code", __package__)
 
 

@@ -159,8 +159,10 @@ class _Writer:
     def write_once(self) -> LoopText:
         """Write one step."""
         program = self.program
-        registers = [parameter.register for parameter in program.inputs]
-        registers += [register for register, _ in program.cells]
+        registers = [
+            *(parameter.register for parameter in program.inputs),
+            *(register for register, _ in program.cells),
+        ]
         arrays = {register: self._argument(i, self.operands[i]) for i, register in enumerate(registers)}
         places = [self._place(k) for k in range(len(program.outputs))]
         emit_program(self.block, program, arrays, dict(zip(program.outputs, places, strict=True)))

@@ -24,7 +24,7 @@ def watch_calls(fn: Any, machine: Any) -> None:
 
 
 def _told(reference: weakref.ref[Any], at_once: bool, seconds: float, operands: tuple[Any, ...]) -> int:
-    """Make, at the first call that is timed, what is told of all others."""
+    """Make the codes of a function at the first call that is timed; they take note of all others."""
     fn = reference()
     if fn is None:
         return 0

@@ -181,11 +181,10 @@ class Function(ShownAsHtml, Generic[ResultT]):
     def _exchange(self, machine: Machine, is_native: bool) -> None:
         """Call another machine from now on."""
         self._stays_python = not is_native
-        self.machine = machine
+        self.machine = self.__call__ = machine
         self._spare_machines = []
         if self._fn is not None:
             self._fn.replace(machine)
-        self.__call__ = machine
         watch_calls(self, machine)
 
     @property

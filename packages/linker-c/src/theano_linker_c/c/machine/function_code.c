@@ -9,7 +9,7 @@ enum { MOST_CODES = 4, TRIALS = 4, CALLS_BETWEEN_LOOKS = 1024 };
 
 typedef struct {
     code_fn fn;
-    PyObject *forms, *held; /* owned: what it takes, as numbers; the code's memory */
+    PyObject *forms, *held; /* owned: the forms of operands and results, as numbers; the code's memory */
     double machine_seconds, seconds;
     int trials;
 } Code;
@@ -103,7 +103,7 @@ static void code_clear(Code *code) {
     Py_CLEAR(code->held);
 }
 
-/* A call has been timed: that of code is compared with the instructions, of which somebody else is told. */
+/* A call has been timed: that of code is compared with the instructions; `ask` takes note of others. */
 void codes_sampled(Machine *m, double seconds, PyObject *operands) {
     FunctionCodes *codes = m->codes;
     if (codes->used >= 0 && codes->used < codes->n) {
@@ -159,7 +159,7 @@ static int has_own_results(const Machine *m) {
     return 1;
 }
 
-/* Method `on_busy(ask, calls)`: after so many calls, one is timed, and `ask` is told. */
+/* Method `on_busy(ask, calls)`: after so many calls, one is timed, and `ask` called. */
 PyObject *machine_on_busy(PyObject *self, PyObject *args) {
     Machine *m = (Machine *)self;
     PyObject *ask;
