@@ -48,9 +48,10 @@ class Refused(Op):
         self.message = message
         self.types = types
 
-    def make_node(self, *inputs: Tensor) -> Apply[Self, Tensor]:
+    def make_node(self, *inputs: Variable) -> Apply[Self, Tensor]:
         """Apply to the operands."""
-        return Apply(self, list(inputs), [t.make_variable() for t in self.types])
+        operands: list[Any] = list(inputs)
+        return Apply(self, operands, [t.make_variable() for t in self.types])
 
     def exception(self) -> Exception:
         """Return the error."""
@@ -71,7 +72,7 @@ class Refused(Op):
 
 
 def refused_node(
-    error: ShapeError | IndexError, inputs: Sequence[Tensor], types: Sequence[TensorType]
+    error: ShapeError | IndexError, inputs: Sequence[Variable], types: Sequence[TensorType]
 ) -> Apply[Any, Tensor]:
     """Return a node that raises `error` when it runs, in the place of one with results of such types."""
     if at_once.get():
@@ -79,7 +80,7 @@ def refused_node(
     return Refused(type(error).__name__, str(error), tuple(types)).make_node(*inputs)
 
 
-def refused(error: ShapeError | IndexError, x: Tensor, shape: Sequence[int | None], *others: Tensor) -> Tensor:
+def refused(error: ShapeError | IndexError, x: Tensor, shape: Sequence[int | None], *others: Variable) -> Tensor:
     """Return a variable in the place of an operand that does not fit; computing it raises `error`.
 
     Parameters
@@ -89,7 +90,7 @@ def refused(error: ShapeError | IndexError, x: Tensor, shape: Sequence[int | Non
         The operand.
     shape : sequence of int or None
         The static shape that would fit.
-    others : Tensor
+    others : Variable
         The other operands, shown where the error is raised.
     """
     return refused_node(error, [x, *others], [tensor_type(x.type.dtype, shape)]).outputs[0]

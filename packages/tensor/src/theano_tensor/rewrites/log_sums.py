@@ -96,15 +96,15 @@ def exp_over_added_exps(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) ->
     product = _with_squares_below_opened(product)
     for factor, power in product.factors.items():
         if power < 0 and (pair := difference(factor) or _less_one(factor)) is not None:
-            share = _share_of_difference(product, factor, pair)
-            if share is not None:
-                return fitted(node, share.build(root.type.dtype, root.type.ndim))
+            whole = _share_of_difference(product, factor, pair)
+            if whole is not None:
+                return fitted(node, whole.build(root.type.dtype, root.type.ndim))
         terms = exponents(factor) if power < 0 else None
         if terms is None:
             continue
         for other, above in product.factors.items():
             inner = operands(other, scalar.exp)
-            share = None
+            share: Tensor | None = None
             if above > 0 and inner is not None and any(t is inner[0] for t in terms):
                 share = _share(inner[0], terms)
             elif above > 0 and len(terms) == 2 and (pair := difference(other)) and set(pair) == set(terms):
