@@ -114,6 +114,7 @@ def sign_in_product(a: Anything, x: Real, y: Real) -> Equations:
 
 #: What others use of a product, and divides in it, above a fraction stroke and below.
 _ABOVE = frozenset((type(scalar.true_div), type(scalar.reciprocal)))
+_STEEP = frozenset(type(op) for op in (scalar.exp, scalar.sigmoid, scalar.erf, scalar.erfc, scalar.expm1))
 _BELOW = _ABOVE | {type(scalar.mul), type(scalar.sqr)}
 
 
@@ -143,9 +144,11 @@ def factors_gathered(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Fo
         return None
     if any(kind_of(v) in (_ABOVE if power > 0 else _BELOW) for v, power in product.factors.items()):
         # What others use is taken apart where it cancels: a product that vanished would leave 0 / 0.
-        deep = flatten_product(root, squares=True)
-        if deep.complete and deep.cancelled and deep.cost() <= product.cost():
-            return fitted(node, deep.build(root.type.dtype, root.type.ndim), _leaves(root, fgraph))
+        # Exponentials have rules of their own, which look at the whole expression.
+        deep, leaves = flatten_product(root, squares=True), _leaves(root, fgraph)
+        plain = all(kind_of(v) not in _STEEP for v in leaves)
+        if plain and deep.complete and deep.cancelled and deep.cost() <= product.cost():
+            return fitted(node, deep.build(root.type.dtype, root.type.ndim), leaves)
     if product.cost() >= product.nodes:
         return None
     return fitted(node, product.build(root.type.dtype, root.type.ndim), _leaves(root, fgraph))
