@@ -325,3 +325,18 @@ class TestShapesOfReshapes(unittest.TestCase):
         names = {str(node.op) for node in compiled.maker.fgraph.toposort()}
         self.assertFalse([name for name in names if "exp" in name or "Reshape" in name], names)
         self.assertEqual(compiled(np.zeros((4, 6)), 3).tolist(), [3, 8])
+
+
+class TestLongRanges(unittest.TestCase):
+    def test_lengths_that_a_count_cannot_hold(self) -> None:
+        n = T.lscalar("n")
+        ranges = [T.arange(-n, n), T.arange(n, -n, -1), T.arange(-n, n, 3), T.arange(0, n, 2)]
+        f = function([n], [r.shape[0] for r in ranges[:3]])
+        for value in (0, 3, -3, 2**53 + 1, 2**61):
+            expected = [len(range(-value, value)), len(range(value, -value, -1)), len(range(-value, value, 3))]
+            self.assertEqual([int(v) for v in f(value)], expected)
+        for value in (2**62, 2**63 - 1):
+            for r in ranges[:3]:
+                with self.assertRaisesRegex(ValueError, "Maximum allowed size exceeded"):
+                    function([n], r.shape[0])(value)
+            self.assertEqual(int(function([n], ranges[3].shape[0])(value)), (value + 1) // 2)

@@ -8,6 +8,7 @@ from typing import Any
 
 import mpmath
 import numpy as np
+import scipy.special
 from mpmath import mp, mpf
 
 import theano_tensor as T
@@ -56,7 +57,8 @@ class Slope:
     `low` to `high`, and at `more` of them; functions of two numbers at `pairs`. `near` may permit more than
     :data:`NEAR` in float64, and `scale` errors of some roundings of the number that ``scale(*numbers)`` gives. With
     `by`, one argument only has derivatives;
-    ``without(numbers)`` says at which there are none.
+    ``without(numbers)`` says at which there are none. Of a function of one number that takes long in many digits,
+    ``known(number)`` gives both derivatives.
     """
 
     of: Callable[..., Any]
@@ -69,6 +71,7 @@ class Slope:
     by: int | None = None
     scale: Callable[..., float] | None = None
     without: Callable[[Any], Any] | None = None
+    known: Callable[[Any], tuple[Any, Any]] | None = None
 
 
 def numbers(slope: Slope, dtype: str) -> Any:
@@ -92,8 +95,11 @@ def pairs(slope: Slope, dtype: str) -> Any:
     return np.array([(a, b) for a in values for b in values], dtype).T
 
 
-def exact(like: Callable[..., Any], at: tuple[float, ...], orders: tuple[int, ...]) -> Any:
+def exact(slope: Slope, at: tuple[float, ...], orders: tuple[int, ...]) -> Any:
     """Return a partial derivative in many digits; None where there is none."""
+    if slope.known is not None:
+        return slope.known(mpf(at[0]))[sum(orders) - 1]
+    like = slope.like
     where = [mpf(float(x)) for x in at]
     scale = min((abs(x) for x, n in zip(where, orders, strict=True) if n and x), default=mpf(1))
     # Steps relative to the size of the argument, and small ones at zero; digits for what cancels between them.
@@ -141,6 +147,17 @@ def _cbrt(x: Any) -> Any:
 
 def _erfcinv(x: Any) -> Any:
     return mpmath.erfinv(1 - x)
+
+
+def _slopes_of_erfcinv(x: Any) -> tuple[Any, Any]:
+    if not 0 < x < 2:
+        return None, None
+    with mp.workdps(DIGITS):
+        y = mpf(float(scipy.special.erfcinv(float(x))))
+        for _ in range(8):
+            y += (mpmath.erfc(y) - x) * mpmath.sqrt(mp.pi) / 2 * mpmath.exp(y * y)
+        first = -mpmath.sqrt(mp.pi) / 2 * mpmath.exp(y * y)
+        return (first, 2 * y * first * first) if mpmath.isfinite(first) else (None, None)
 
 
 def _softplus(x: Any) -> Any:
@@ -239,7 +256,7 @@ UNARY: dict[str, Slope] = {
     "erfc": Slope(T.erfc, mpmath.erfc),
     "erfcx": Slope(T.erfcx, _erfcx, -1e3, more=(1e5, 1e7, -5.0, -20.0)),
     "erfinv": Slope(T.erfinv, mpmath.erfinv, -1, 1, more=(1 - 1e-6, 1e-12 - 1)),
-    "erfcinv": Slope(T.erfcinv, _erfcinv, 0, 2, more=(1.9, 1.999)),
+    "erfcinv": Slope(T.erfcinv, _erfcinv, 0, 2, more=(1.9, 1.999), known=_slopes_of_erfcinv),
     "gamma": Slope(T.gamma, mpmath.gamma, -30, 1e6, more=_POLES, without=_pole),
     "gammaln": Slope(T.gammaln, lambda x: mpmath.log(abs(mpmath.gamma(x))), -30, 1e6, more=_POLES, without=_pole),
     "psi": Slope(T.psi, mpmath.digamma, -30, more=_POLES, without=_pole),

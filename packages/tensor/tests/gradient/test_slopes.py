@@ -135,6 +135,58 @@ class TestBelowQuotients(unittest.TestCase):
                 with np.errstate(over="ignore"):
                     np.testing.assert_allclose(slopes(of, x, dtype, order=2), -power / x / x, rtol=1e-5)
 
+    def test_values_of_logarithms_of_powers(self) -> None:
+        """The power overflows or vanishes, its logarithm does not; a view between them changes nothing."""
+        x = T.dvector("x")
+        values = np.array([1e-100, 1e-200, 1e200])
+        forms = {
+            4: [x**4, x * x * x * x, T.sqr(T.sqr(x)), (x * 2) ** 4 / 16, (x**4)[::-1][::-1], T.sqr(x**2).reshape((3,))],
+            -4: [x**-4, 1 / x**4, T.inv(x * x * x * x)],
+            3: [x**3, x * x * x, x**5 / x**2],
+            2: [T.sqrt(x**4), x**3 / x],
+        }
+        for power, powers in forms.items():
+            for name, scale in (("log", 1), ("log2", np.log(2)), ("log10", np.log(10))):
+                logs = [getattr(T, name)(p) for p in powers]
+                found = function([x], logs)(values)
+                np.testing.assert_allclose(found, [power * np.log(values) / scale] * len(logs), rtol=1e-12)
+            slopes_ = function([x], [grad(T.log(p).sum(), x) for p in powers])(values)
+            np.testing.assert_allclose(slopes_, [power / values] * len(powers), rtol=1e-12)
+        even = function([x], [T.log(x**4), T.log(abs(x**2)), T.sqrt(x * x)])(-values)
+        np.testing.assert_allclose(even, [4 * np.log(values), 2 * np.log(values), values])
+        self.assertTrue(np.isnan(function([x], T.log(x**3))(-values)).all())
+
+    def test_logarithms_of_powers_of_stable_forms(self) -> None:
+        x = T.dvector("x")
+        forms = [T.log(T.sigmoid(x) ** 4) / 4, T.log(T.nnet.softmax(x)[0] ** 2) / 2, T.log(T.exp(x) ** 2) / 2]
+        found = function([x], forms)([-1000.0, 0.0])
+        np.testing.assert_allclose(found, [[-1000, -np.log(2)], [-1000, 0], [-1000, 0]])
+
+    def test_gradients_of_products_that_vanish(self) -> None:
+        """The gradient of the logarithm of a product, written out: no factor is too small."""
+        a, b, c = T.dvectors("a", "b", "c")
+        cost = T.log(a * b * c)
+        values = [np.array([1e-150, 1e150]), np.array([1e-160, 1e160]), np.array([2.0, 3.0])]
+        for outputs in (grad(cost.sum(), [a, b, c]), [cost, *grad(cost.sum(), [a, b, c])]):
+            with np.errstate(all="ignore"):
+                found = function([a, b, c], outputs)(*values)[-3:]
+            np.testing.assert_allclose(found, [1 / v for v in values])
+
+    def test_quotients_by_differences_of_exponentials(self) -> None:
+        a, b = T.dvectors("a", "b")
+        large = np.array([800.0, 800.0, -800.0, 799.0, 2.0])
+        other = np.array([799.0, -800.0, 800.0, 800.0, 1.0])
+        inverse, bose = 1 / (T.exp(a) - T.exp(b)), 1 / (T.exp(a) - 1)
+        found = function([a, b], [inverse, *grad(inverse.sum(), [a, b])])(large, other)
+        gap = np.e**2 - np.e
+        expected = [1 / gap, -(np.e**2) / gap**2, np.e / gap**2]
+        for values, last in zip(found, expected, strict=True):
+            np.testing.assert_allclose(values, [0, 0, 0, 0, last])
+        one = function([a], [bose, grad(bose.sum(), a)])([800.0, 1.0, -800.0])
+        np.testing.assert_allclose(one, [[0, 1 / np.expm1(1), -1], [0, -np.e / np.expm1(1) ** 2, 0]], atol=1e-300)
+        tangent = (T.exp(a) - T.exp(b)) / (T.exp(a) + T.exp(b))
+        np.testing.assert_allclose(function([a, b], tangent)(large, other), np.tanh((large - other) / 2))
+
     def test_constant_powers_at_small_numbers(self) -> None:
         small = [-1e-300, 0.0, 1e-200, 3.0]
         x = T.dvector("x")

@@ -84,6 +84,7 @@ CASES: dict[str, Case] = {
     "square_of_equal_factors": case(lambda v: v.x * v.x),
     "sign_under_even_function": case(lambda v: T.sqr(-v.x), lambda v: abs(-v.x), lambda v: abs(abs(v.x))),
     "square_root_of_square": case(lambda v: T.sqrt(T.sqr(v.x))),
+    "square_root_of_power": case(lambda v: T.sqrt(v.x**6), lambda v: T.sqrt(v.x**4)),
     "log_of_exp": case(lambda v: T.log(T.exp(v.x))),
     "size_of_product": case(lambda v: abs(v.x * -3.0), lambda v: abs(-2.0 / v.x)),
     "product_of_sizes": case(
@@ -228,7 +229,11 @@ CASES: dict[str, Case] = {
         reason=STABLE,
     ),
     "log_of_difference_of_exps": case(lambda v: T.log(T.exp(v.x) - T.exp(v.y)), reason=STABLE),
-    "log_of_square": case(lambda v: T.log(T.sqr(v.x)), lambda v: T.log(v.A**2), reason=STABLE),
+    "size_of_positive": case(lambda v: abs(T.exp(v.x) + T.sigmoid(v.y)), lambda v: abs(T.exp(v.x))),
+    "quotient_by_difference_of_exps": case(
+        lambda v: v.y / (T.exp(v.x) - T.exp(v.y)), lambda v: 1 / (T.exp(v.x) - T.exp(v.y)), reason=STABLE
+    ),
+    "log_of_power": case(lambda v: T.log(3 * v.x**4), lambda v: T.log(v.x * v.x * v.x), reason=STABLE),
     "movement_before_steep": case(
         lambda v: T.log(T.sigmoid(v.A)[0]), lambda v: [T.log(1 + T.exp(v.A)[1:]), T.exp(v.A)], reason=STABLE
     ),

@@ -17,8 +17,10 @@ from ._variable import Tensor
 inner: ContextVar[bool] = ContextVar("compiles_inner_graph", default=False)
 """Whether a function is compiled that an op calls, perhaps never."""
 
+at_once: ContextVar[bool] = ContextVar("refuses_at_once", default=False)
+"""Whether the error is raised in the place of making a node that raises it."""
 
-_ERRORS = {error.__name__: error for error in (ShapeError, PartError, SpecifiedShapeError)}
+_ERRORS = {error.__name__: error for error in (ShapeError, PartError, SpecifiedShapeError, IndexError)}
 
 
 class Refused(Op):
@@ -41,14 +43,15 @@ class Refused(Op):
 
     def __init__(self, error: str, message: str, types: tuple[TensorType, ...]) -> None:
         if error not in _ERRORS:
-            raise ValueError(f"Refused: {error!r} is no error of shapes; use one of {', '.join(_ERRORS)}")
+            raise ValueError(f"Refused: {error!r} is no error of lengths; use one of {', '.join(_ERRORS)}")
         self.error = error
         self.message = message
         self.types = types
 
-    def make_node(self, *inputs: Tensor) -> Apply[Self, Tensor]:
+    def make_node(self, *inputs: Variable) -> Apply[Self, Tensor]:
         """Apply to the operands."""
-        return Apply(self, list(inputs), [t.make_variable() for t in self.types])
+        operands: list[Any] = list(inputs)
+        return Apply(self, operands, [t.make_variable() for t in self.types])
 
     def exception(self) -> Exception:
         """Return the error."""
@@ -68,22 +71,26 @@ class Refused(Op):
         return "Refused"
 
 
-def refused_node(error: ShapeError, inputs: Sequence[Tensor], types: Sequence[TensorType]) -> Apply[Any, Tensor]:
+def refused_node(
+    error: ShapeError | IndexError, inputs: Sequence[Variable], types: Sequence[TensorType]
+) -> Apply[Any, Tensor]:
     """Return a node that raises `error` when it runs, in the place of one with results of such types."""
+    if at_once.get():
+        raise error
     return Refused(type(error).__name__, str(error), tuple(types)).make_node(*inputs)
 
 
-def refused(error: ShapeError, x: Tensor, shape: Sequence[int | None], *others: Tensor) -> Tensor:
+def refused(error: ShapeError | IndexError, x: Tensor, shape: Sequence[int | None], *others: Variable) -> Tensor:
     """Return a variable in the place of an operand that does not fit; computing it raises `error`.
 
     Parameters
     ----------
-    error : ShapeError
+    error : ShapeError or IndexError
     x : Tensor
         The operand.
     shape : sequence of int or None
         The static shape that would fit.
-    others : Tensor
+    others : Variable
         The other operands, shown where the error is raised.
     """
     return refused_node(error, [x, *others], [tensor_type(x.type.dtype, shape)]).outputs[0]

@@ -22,6 +22,7 @@ from theano_graph import (
 from theano_linker_c.kernels import ArrayRoutineKernel, Kernel, native_kernel
 from theano_linker_c.scalar import upcast
 
+from .._assert import CheckAndRaise
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import INTEGER_DTYPES, canonical_dtype
 from .._core._ops import TensorOp
@@ -31,7 +32,7 @@ from .._core._typing import DTypeLike, TensorLike
 from .._core._variable import Tensor
 from .._errors import ShapeError
 from .._protocols._operators import operation
-from ..elemwise import cast, ceil, maximum
+from ..elemwise import cast, ceil, ge, le, lt, maximum, or_, switch
 from ..gradient import derived_pushforward
 from ..shape import as_length, static_int
 
@@ -147,14 +148,29 @@ pushforward.register(ARange, Eye)(derived_pushforward)
 batch_rule.register(ARange, Eye)(run_in_a_loop)
 
 
+def _symbolic_count(low: Tensor, high: Tensor, step: int) -> Tensor:
+    """Return how many of the integers from `low` up to `high` a step meets; their difference may be out of range."""
+    first, last = cast(low, "int64"), cast(high, "int64")
+    span = maximum(last - first, 0)
+    if static_int(low) != 0 and not all(np.can_cast(v.type.dtype, "int32") for v in (low, high)):
+        fits = or_(le(last, first), ge(last - first, 0))
+        span = switch(lt(first, last), _TOO_LONG(last - first, fits), 0)
+    result: Tensor = span if step == 1 else -(-span // step)
+    return result
+
+
+_TOO_LONG = CheckAndRaise(ValueError, "arange: Maximum allowed size exceeded")
+
+
 @shape_rule.register(ARange)
 def _shape_range(node: Apply[ARange, Tensor], input_shapes: list[Any]) -> list[Any]:
     start, stop, step = node.inputs
     known = node.outputs[0].type.shape[0]
     if known is not None:
         return [(known,)]
-    if static_int(step) == 1 and all(v.type.dtype in INTEGER_DTYPES for v in node.inputs):
-        return [(maximum(cast(stop, "int64") - cast(start, "int64"), 0),)]
+    by = static_int(step)
+    if by and all(v.type.dtype in INTEGER_DTYPES for v in node.inputs):
+        return [(_symbolic_count(start, stop, by) if by > 0 else _symbolic_count(stop, start, -by),)]
     span = cast(stop, "float64") - cast(start, "float64")
     return [(maximum(cast(ceil(span / cast(step, "float64")), "int64"), 0),)]
 

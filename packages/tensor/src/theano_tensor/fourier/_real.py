@@ -17,6 +17,7 @@ from theano_linker_c.kernels import FourierKernel, Kernel, native_kernel
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import COMPLEX_DTYPES
 from .._core._ops import TensorOp
+from .._core._refused import refused
 from .._core._type import tensor_type
 from .._core._typing import TensorLike
 from .._core._variable import Tensor
@@ -88,14 +89,17 @@ class InverseRealFourier(TensorOp):
         """Apply to pairs, with three dimensions at least, and an integer."""
         variable, length = _real_tensor("irfft", y, 3, "(m, ..., n//2+1, 2)"), as_length(n)
         if variable.type.shape[-1] not in (None, 2):
-            raise ShapeError(
+            error = ShapeError(
                 format_error(
                     f"irfft: the last dimension holds real and imaginary part, its length is {variable.type.shape[-1]}",
                     context=[describe(variable)],
                     hint="stack them: T.stack([real, imag], axis=-1)",
                 )
             )
-        shape = (*variable.type.shape[:-2], static_int(length))
+            variable = refused(error, variable, (*variable.type.shape[:-1], None))
+        known = static_int(length)
+        # Of no pairs there is no inverse: that is for the call to say.
+        shape = (*variable.type.shape[:-2], None if known is not None and known < 0 else known)
         return Apply(self, [variable, length], [tensor_type(variable.type.dtype, shape).make_variable()])
 
     def perform(

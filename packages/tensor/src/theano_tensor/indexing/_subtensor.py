@@ -12,6 +12,7 @@ from theano_linker_c.program import overwriting_form
 
 from .._core._convert import as_tensor_variable, constant
 from .._core._ops import TensorOp
+from .._core._refused import refused
 from .._core._type import StaticShape, tensor_type
 from .._core._typing import TensorLike
 from .._core._variable import Tensor
@@ -44,10 +45,10 @@ class Subtensor(TensorOp):
         return index_types(self.entries)
 
     def make_node(self, x: TensorLike, *numbers: TensorLike) -> Apply[Self, Tensor]:
-        """Apply to a tensor and the symbolic numbers of the index; IndexError if a number is out of a known range."""
+        """Apply to a tensor and the symbolic numbers of the index."""
         variable = as_tensor_variable(x)
         inputs = [as_length(n, "an index") for n in numbers]
-        shape = static_of(variable, self.entries, inputs)
+        variable, shape = indexed(variable, self.entries, inputs)
         return Apply(self, [variable, *inputs], [tensor_type(variable.type.dtype, shape).make_variable()])
 
     def perform(
@@ -108,9 +109,9 @@ class IncSubtensor(TensorOp):
         """Apply to a tensor, the new part (broadcast to it) and the symbolic numbers of the index."""
         variable, part = as_tensor_variable(x), as_tensor_variable(y)
         inputs = [as_length(n, "an index") for n in numbers]
-        shape = static_of(variable, self.entries, inputs)
-        part = fitting_part(variable, part, shape, replaces=self.set_instead_of_inc)
-        return Apply(self, [variable, part, *inputs], [variable.type.make_variable()])
+        target, shape = indexed(variable, self.entries, inputs)
+        part = fitting_part(target, part, shape, replaces=self.set_instead_of_inc)
+        return Apply(self, [target, part, *inputs], [variable.type.make_variable()])
 
     def perform(
         self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
@@ -139,8 +140,8 @@ class IncSubtensor(TensorOp):
         return f"IncSubtensor{{{what};{entries_text(self.entries)}}}"
 
 
-def static_of(x: Tensor, entries: Entries, inputs: Sequence[Variable]) -> StaticShape:
-    """Return the static shape of the part of `x`; errors name `x`."""
+def indexed(x: Tensor, entries: Entries, inputs: Sequence[Variable]) -> tuple[Tensor, StaticShape]:
+    """Return `x` and the static shape of the part of it; where a number is out of a known range, what stands for x."""
     if len(entries) > x.type.ndim:
         raise IndexingError(
             format_error(
@@ -150,11 +151,11 @@ def static_of(x: Tensor, entries: Entries, inputs: Sequence[Variable]) -> Static
             )
         )
     try:
-        return static_result(x.type.shape, entries, inputs)
+        return x, static_result(x.type.shape, entries, inputs)
     except IndexError as error:
-        raise IndexError(
-            format_error(str(error), context=[describe(x)], hint="use an index below the length")
-        ) from error
+        text = format_error(str(error), context=[describe(x)], hint="use an index below the length")
+        x = refused(IndexError(text), x, [None] * x.type.ndim, *inputs)
+        return x, static_result(x.type.shape, entries, inputs)
 
 
 @known_integers.register(Subtensor)

@@ -15,7 +15,7 @@ from theano_linker_c.scalar import ScalarOp
 
 from .._core._variable import Tensor
 from ..elemwise import Elemwise
-from ._language import FLOATS, call, cast_to, is_float, kind_of, maker, number, scalar_constant, sole_client
+from ._language import FLOATS, call, cast_to, is_float, kind_of, maker, number, operands, scalar_constant, sole_client
 
 #: No product with more factors is taken apart: the work for one node stays bounded.
 MAX_FACTORS = 48
@@ -201,6 +201,35 @@ def flatten_product(root: Tensor, *, squares: bool = False, fgraph: FunctionGrap
             product.complete = False
             break
     return product
+
+
+def is_even_power(variable: Tensor) -> bool:
+    """Tell whether a variable is a square, or another even power."""
+    power = whole_power(variable)
+    return operands(variable, scalar.sqr) is not None if power is None else power % 2 == 0
+
+
+def flatten_powers(root: Tensor) -> Product:
+    """Return the normal form of a product with all powers inside taken apart, and absolute values below even ones."""
+    product = flatten_product(root, squares=True)
+    result = Product(product.coefficient, {}, complete=product.complete)
+    stack = list(product.factors.items())
+    while stack:
+        variable, power = stack.pop(0)
+        exponent, inner = whole_power(variable), operands(variable, scalar.abs)
+        if exponent is not None or kind_of(variable) is _SQUARE:
+            base, exponent = maker(variable).inputs[0], exponent or 2
+            deeper = flatten_product(base, squares=True)
+            # Numbers of which a power would be out of range are left alone.
+            result.complete &= deeper.complete and _absorb(
+                result, deeper.coefficient, exponent * power, root.type.dtype
+            )
+            stack = [(v, p * exponent * power) for v, p in deeper.factors.items()] + stack
+        elif inner is not None and (power % 2 == 0 or is_even_power(inner[0])) and is_float(inner[0]):
+            stack.insert(0, (inner[0], power))
+        else:
+            result.multiply(variable, power)
+    return result
 
 
 def shared_product(fgraph: FunctionGraph, root: Tensor) -> Product:

@@ -20,7 +20,7 @@ from .._core._variable import Tensor
 from ..elemwise import Elemwise
 from ._conditions import gives_floats, has_sign, is_no_float
 from ._equations import Anything, Equations, Real, equations
-from ._language import call, cast_to, fitted, is_float, number, operands, scalar_constant, sole_client
+from ._language import call, cast_to, fitted, is_float, kind_of, maker, number, operands, scalar_constant, sole_client
 from ._products import flatten_product, is_inside_product, is_product, whole_power
 from ._registry import rule
 from ._terms import add, built, eq, exp, log, mul, neg, or_, sqr, sqrt, switch, wide
@@ -112,6 +112,12 @@ def sign_in_product(a: Anything, x: Real, y: Real) -> Equations:
     ]
 
 
+#: What others use of a product, and divides in it, above a fraction stroke and below.
+_ABOVE = frozenset((type(scalar.true_div), type(scalar.reciprocal)))
+_STEEP = frozenset(type(op) for op in (scalar.exp, scalar.sigmoid, scalar.erf, scalar.erfc, scalar.expm1))
+_BELOW = _ABOVE | {type(scalar.mul), type(scalar.sqr)}
+
+
 @rule(
     scalar.mul,
     scalar.true_div,
@@ -134,7 +140,16 @@ def factors_gathered(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Fo
     if not of_itself and not any(is_product(v) or operands(v, scalar.sqr) or whole_power(v) for v in node.inputs):
         return None
     product = flatten_product(root, squares=True, fgraph=fgraph)
-    if not product.complete or product.cost() >= product.nodes:
+    if not product.complete:
+        return None
+    if any(kind_of(v) in (_ABOVE if power > 0 else _BELOW) for v, power in product.factors.items()):
+        # What others use is taken apart where it cancels: a product that vanished would leave 0 / 0.
+        # Exponentials have rules of their own, which look at the whole expression.
+        deep, leaves = flatten_product(root, squares=True), _leaves(root, fgraph)
+        plain = all(kind_of(v) not in _STEEP for v in leaves)
+        if plain and deep.complete and deep.cancelled and deep.cost() <= product.cost():
+            return fitted(node, deep.build(root.type.dtype, root.type.ndim), leaves)
+    if product.cost() >= product.nodes:
         return None
     return fitted(node, product.build(root.type.dtype, root.type.ndim), _leaves(root, fgraph))
 
@@ -276,7 +291,18 @@ def sign_under_even_function(x: Real) -> Equations:
 @equations(scalar.sqrt)
 def square_root_of_square(x: Real) -> Equations:
     """The root of a square is the size."""
-    return [sqrt(sqr(x)) >> abs(x)]
+    return [sqrt(sqr(x)) >> abs(x), sqrt(x * x) >> abs(x)]
+
+
+@rule(scalar.sqrt, reach=2)
+def square_root_of_power(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
+    """``sqrt(x**4) -> x**2``, and sizes of odd powers: what is below the root may overflow or vanish."""
+    power = whole_power(node.inputs[0])
+    if power is None or power % 2:
+        return None
+    x, half = maker(node.inputs[0]).inputs[0], power // 2
+    base = call(scalar.abs, x) if half % 2 else x
+    return fitted(node, call(scalar.pow, base, scalar_constant(half, x.type.dtype, x.type.ndim)))
 
 
 @equations(scalar.log, key="local_log_exp", names=("local_func_inv",))

@@ -15,6 +15,7 @@ from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
 from theano_optimize import Phase
 
+from .._core._refused import at_once
 from .._core._variable import Tensor
 from .._errors import ShapeError
 from ..creation import Alloc
@@ -39,10 +40,13 @@ def unless_out_of_range(function: Callable[[FunctionGraph, Apply], Found]) -> Ca
 
     @wraps(function)
     def careful(fgraph: FunctionGraph, node: Apply[Any, Tensor]) -> Found:
+        token = at_once.set(True)
         try:
             return function(fgraph, node)
         except (IndexError, ShapeError):
             return None
+        finally:
+            at_once.reset(token)
 
     return careful
 

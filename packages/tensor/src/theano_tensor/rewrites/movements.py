@@ -32,6 +32,7 @@ from ..joining import Join
 from ..reduce import Sum
 from ..shape import Rebroadcast, Reshape, Roll, SpecifyShape
 from ._language import can_replace, is_broadcast, is_float, lift, negated, number, remade
+from ._products import whole_power
 from ._registry import rule, stabilizing
 from .exponentials import sum_of_exp
 from .indexing import FULL, index_of, is_zeros, part_of
@@ -91,7 +92,9 @@ def is_steep_below(variable: Tensor, depth: int = DEPTH) -> bool:
         return depth > 0 and is_movement(node) and is_steep_below(node.inputs[0], depth - 1)
     if kind in _SUMS and len(node.inputs) == 2 and any(number(v) in (1, -1) for v in node.inputs):
         return True
-    if kind is type(scalar.sqr) or (kind is type(scalar.pow) and number(node.inputs[1]) == 2):
+    if kind is type(scalar.sqr) or whole_power(variable) is not None:
+        return True
+    if kind is _MUL and len(set(node.inputs)) < len(node.inputs):
         return True
     return kind in BETWEEN and depth > 0 and any(is_steep_below(v, depth - 1) for v in node.inputs)
 

@@ -23,8 +23,8 @@ from ._read import (
     as_index,
     check_index,
     check_vector,
+    indexed,
     split_index,
-    static_of,
 )
 
 
@@ -77,9 +77,9 @@ class AdvancedIncSubtensor(TensorOp):
             return op.make_node(x, y, *given)
         variable, part = as_tensor_variable(x), as_tensor_variable(y)
         index = [as_index(i) for i in inputs]
-        shape = static_of(variable, self.entries, index)
-        part = fitting_part(variable, part, shape, replaces=self.set_instead_of_inc)
-        return Apply(self, [variable, part, *index], [variable.type.make_variable()])
+        target, shape = indexed(variable, self.entries, index)
+        part = fitting_part(target, part, shape, replaces=self.set_instead_of_inc)
+        return Apply(self, [target, part, *index], [variable.type.make_variable()])
 
     def perform(
         self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None

@@ -16,6 +16,7 @@ from theano_graph import Apply, Constant, Variable, describe, format_error
 from ..._core._convert import as_tensor_variable
 from ..._core._dtypes import INTEGER_DTYPES
 from ..._core._ops import TensorOp
+from ..._core._refused import refused
 from ..._core._type import StaticShape, tensor_type
 from ..._core._typing import Array, TensorLike
 from ..._core._variable import Tensor
@@ -59,15 +60,13 @@ class AdvancedSubtensor(TensorOp):
         ------
         IndexingError
             If the dtype of an index is wrong, or there are too many.
-        IndexError
-            If a known number is out of a known range, or known lengths do not fit.
         """
         if self.entries is None:
             entries, given = split_index(inputs)
             return type(self)(entries).make_node(x, *given)
         variable = as_tensor_variable(x)
         index = [as_index(i) for i in inputs]
-        shape = static_of(variable, self.entries, index)
+        variable, shape = indexed(variable, self.entries, index)
         return Apply(self, [variable, *index], [tensor_type(variable.type.dtype, shape).make_variable()])
 
     def perform(
@@ -179,8 +178,8 @@ def as_index(value: object) -> Tensor:
     return variable
 
 
-def static_of(x: Tensor, entries: Entries, inputs: Sequence[Variable]) -> StaticShape:
-    """Return the static shape of the part of `x`; errors name `x` and the index."""
+def indexed(x: Tensor, entries: Entries, inputs: Sequence[Variable]) -> tuple[Tensor, StaticShape]:
+    """Return `x` and the static shape of the part of it; where a known index cannot fit, what stands for x."""
 
     def where() -> list[str]:
         return [describe(v) for v in (x, *inputs)]
@@ -205,9 +204,12 @@ def static_of(x: Tensor, entries: Entries, inputs: Sequence[Variable]) -> Static
             )
         )
     try:
-        return static_advanced(x.type.shape, entries, inputs)
+        return x, static_advanced(x.type.shape, entries, inputs)
     except IndexError as error:
-        raise IndexError(format_error(str(error), context=where(), hint="use indices below the length")) from error
+        text = format_error(str(error), context=where(), hint="use indices below the length")
+        found = layout(entries, inputs, x.type.ndim)
+        ndim = len(found.before) + found.ndim + len(found.after)
+        return refused(IndexError(text), x, [None] * x.type.ndim, *inputs), (None,) * ndim
 
 
 def _is_array(entry: Any, item: Any) -> bool:
