@@ -12,6 +12,7 @@ from theano_graph import record
 from ...scalar import COMPLEX_FUNCTIONS, CValue, c_loaded, c_stored, c_type, helper_definitions, is_complex
 from ._own_functions import in_place, in_place_or_called
 from ._shared_code import FIXED, READ, WRITTEN, shared_declarations, shared_names
+from ._vector_forms import in_vector_forms
 
 __all__ = ["CFunction", "KernelSource", "file_text", "memory_type"]
 
@@ -102,7 +103,12 @@ class KernelSource:
         return "\n".join(function.render(symbol) for function in self.functions)
 
 
-def file_text(definitions: Sequence[str], vector_functions: Iterable[str] = (), preamble: Iterable[str] = ()) -> str:
+def file_text(
+    definitions: Sequence[str],
+    vector_functions: Iterable[str] = (),
+    preamble: Iterable[str] = (),
+    own_forms: bool = False,
+) -> str:
     """Put `definitions` into one C file, with declarations of what they call.
 
     Parameters
@@ -113,6 +119,8 @@ def file_text(definitions: Sequence[str], vector_functions: Iterable[str] = (), 
         Mathematical functions (``exp``, ``expf``, ...) that have a form working on vectors.
     preamble : iterable of str
         Text for the beginning of the file, each part once: headers and functions that users' code needs.
+    own_forms : bool
+        Compute functions without a form in `vector_functions` by forms of ours that compilers vectorise.
 
     Returns
     -------
@@ -123,13 +131,14 @@ def file_text(definitions: Sequence[str], vector_functions: Iterable[str] = (), 
     helpers += helper_definitions((*given, *definitions))
     pointers = [_pointer(name, count) for name, count in special_functions((*given, *definitions)).items()]
     # Users' code includes what declares the library's functions, and calls these.
-    own, functions = in_place((*helpers, *definitions))
-    used = {word for text in (*given, *own) for word in _WORD.findall(text)}
     vectors = frozenset(vector_functions)
+    own, functions = in_place((*helpers, *definitions))
+    own, forms = in_vector_forms(own, vectors) if own_forms else (own, [])
+    used = {word for text in (*given, *own) for word in _WORD.findall(text)}
     declared = [_declaration(name, vectors) for name in sorted(used) if _base(name)]
     declared += [in_place_or_called(name, text, _declaration(name, vectors)) for name, text in functions.items()]
     helpers, definitions = own[: len(helpers)], own[len(helpers) :]
-    return "\n".join(["#include <stdint.h>", *declared, *pointers, *helpers, *given, *definitions, ""])
+    return "\n".join(["#include <stdint.h>", *declared, *forms, *pointers, *helpers, *given, *definitions, ""])
 
 
 def special_functions(texts: Iterable[str]) -> dict[str, int]:
