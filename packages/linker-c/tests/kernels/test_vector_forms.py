@@ -9,7 +9,7 @@ import tempfile
 import unittest
 from importlib import resources
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import erf
@@ -49,10 +49,12 @@ class TestVectorForms(unittest.TestCase):
     def test_errors_are_at_most_two_units_in_the_last_place(self) -> None:
         rng = np.random.default_rng(1)
         sizes = 10.0 ** rng.uniform(-20, 2, 20000)
-        values = np.concatenate([rng.uniform(-1, 1, 50000), rng.uniform(-6, 6, 50000), sizes, -sizes])
+        values: np.ndarray[Any, Any] = np.concatenate(
+            [rng.uniform(-1, 1, 50000), rng.uniform(-6, 6, 50000), sizes, -sizes]
+        )
         for name in NAMES:
             for dtype in (np.float64, np.float32):
-                x = values.astype(dtype)
+                x: np.ndarray[Any, Any] = values.astype(dtype)
                 x = x[(x > -1) & (x < 80)] if name == "log1p" else x[np.abs(x) < 80]
                 y = self.computed(name, x)
                 # The reference has more digits than the result where there are any, and else an error of its own.
