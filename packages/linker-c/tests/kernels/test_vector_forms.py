@@ -49,9 +49,7 @@ class TestVectorForms(unittest.TestCase):
     def test_errors_are_at_most_two_units_in_the_last_place(self) -> None:
         rng = np.random.default_rng(1)
         sizes = 10.0 ** rng.uniform(-20, 2, 20000)
-        values: np.ndarray[Any, Any] = np.concatenate(
-            [rng.uniform(-1, 1, 50000), rng.uniform(-6, 6, 50000), sizes, -sizes]
-        )
+        values = np.concatenate([rng.uniform(-1, 1, 50000), rng.uniform(-6, 6, 50000), sizes, -sizes])
         for name in NAMES:
             for dtype in (np.float64, np.float32):
                 x: np.ndarray[Any, Any] = values.astype(dtype)
