@@ -270,9 +270,9 @@ class TestDoctor(unittest.TestCase):
 
     @slow
     def test_a_device_of_old_gets_one_answer(self) -> None:
-        _, _, found = self.examined("device=gpu0", before="import warnings; warnings.simplefilter('ignore')")
-        self.assertIn("device=cuda", found["flags", "device"].advice)
-        self.assertEqual(found["devices", "device"].state, "ok")
+        _, _, findings = self.examined("device=gpu0", before="import warnings; warnings.simplefilter('ignore')")
+        self.assertIn("device=cuda", findings["flags", "device"].advice)
+        self.assertEqual(findings["devices", "device"].state, "ok")
 
     @slow
     def test_surroundings_that_are_not_well(self) -> None:

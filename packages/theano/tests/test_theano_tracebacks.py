@@ -32,12 +32,12 @@ build(T.dvector("x"))
 
 
 def run(flags: str = "") -> tuple[int, str]:
-    """Return how many frames the program catches, and what Python prints when the program fails."""
+    """Return how many frames the program catches, and the text that Python prints when the program fails."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "train.py"
         path.write_text(PROGRAM)
-        given = ",".join(filter(None, (os.environ.get("THEANO_FLAGS"), flags)))
-        environment = {**os.environ, "THEANO_FLAGS": given}
+        flags_of_run = ",".join(filter(None, (os.environ.get("THEANO_FLAGS"), flags)))
+        environment = {**os.environ, "THEANO_FLAGS": flags_of_run}
         done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, env=environment, check=False)
     return int(done.stdout), done.stderr
 
@@ -68,12 +68,12 @@ class TestParts(unittest.TestCase):
         try:
             T.dvector("x").sum(axis=7)
         except ValueError as error:
-            whole = error.__traceback__
-            short, count = without_library_frames(whole)
-            self.assertIs(error.__traceback__, whole)
-        assert whole is not None and short is not None
+            complete = error.__traceback__
+            short, count = without_library_frames(complete)
+            self.assertIs(error.__traceback__, complete)
+        assert complete is not None and short is not None
         self.assertGreater(count, 0)
-        self.assertIs(short.tb_frame, whole.tb_frame)
+        self.assertIs(short.tb_frame, complete.tb_frame)
         self.assertIsNone(short.tb_next)
 
     def test_a_traceback_of_the_library_alone_stays(self) -> None:

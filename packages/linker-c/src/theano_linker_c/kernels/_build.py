@@ -330,7 +330,7 @@ def _named(sources: Iterable[KernelSource], toolchain: Toolchain) -> dict[Kernel
 def _text(items: Sequence[_Wanted], toolchain: Toolchain, rendered: Iterable[_Wanted] | None = None) -> str:
     preamble = [part for item in items for part in item.source.preamble]
     texts = [item.source.render(item.symbol) for item in rendered or items]
-    return file_text(texts, toolchain.vector_functions, preamble)
+    return file_text(texts, toolchain.vector_functions, preamble, own_forms=True)
 
 
 def with_room(folder: CompileDirectory, action: Callable[[], _T]) -> _T:
@@ -357,7 +357,7 @@ def _preload(cache: KernelCache) -> None:
 
 def _key(source: KernelSource, toolchain: Toolchain) -> str:
     """Name a kernel by everything that its machine code depends on."""
-    text = file_text([source.render("kernel")], toolchain.vector_functions, source.preamble)
+    text = file_text([source.render("kernel")], toolchain.vector_functions, source.preamble, own_forms=True)
     return digest(text, toolchain.identity)
 
 

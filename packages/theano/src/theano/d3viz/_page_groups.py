@@ -114,7 +114,7 @@ class Grouping:
         return next((i for i, level in enumerate(levels) if len(set(level)) > 1), max(len(levels) - 1, 0))
 
     def _split(self, members: list[int], level: int, parent: str | None) -> list[_Work]:
-        """Group shapes by the lines of one level; return what is to be split further."""
+        """Group shapes by the lines of one level; return the parts to split further."""
         buckets = self._buckets(members, level)
         if len(buckets) == 1:
             if any(len(self._paths[i]) > level + 1 for i in members):
@@ -147,7 +147,7 @@ class Grouping:
         return buckets
 
     def _repetitions(self, members: list[int], level: int, group: ShapeGroup) -> list[_Work]:
-        """Return what is inside a group: its first part and a group of the others where parts are equal."""
+        """Return the contents of a group: its first part and a group of the others where parts are equal."""
         segments = self._segments(members)
         if segments is None:
             return [(members, level + 1, group.key)]
@@ -156,11 +156,11 @@ class Grouping:
         group.times = signatures.count(usual)
         first = signatures.index(usual)
         further: list[_Work] = [(segments[first], level + 1, group.key)]
-        for rest, word in ((segments[:first], "before"), (segments[first + 1 :], "more")):
-            if rest:
-                outer = self._add(group.key, title="others" if len(rest) == 1 else f"{len(rest)} {word}")
-                for segment in rest:
-                    alone = len(rest) == 1 or len(segment) < _LEAST_GROUP
+        for others, word in ((segments[:first], "before"), (segments[first + 1 :], "more")):
+            if others:
+                outer = self._add(group.key, title="others" if len(others) == 1 else f"{len(others)} {word}")
+                for segment in others:
+                    alone = len(others) == 1 or len(segment) < _LEAST_GROUP
                     inner = outer if alone else self._add(outer.key, frame=group.frame)
                     further.append((segment, level + 1, inner.key))
         return further
@@ -190,7 +190,7 @@ class Grouping:
     def _iterations(self, members: list[int], anchor: str) -> dict[int, int]:
         """Number shapes by how many nodes with the label `anchor` lie on a path to them.
 
-        What no such node leads to belongs to the first one that it leads to.
+        A shape that no such node leads to belongs to the first one that it leads to.
         """
         numbers: dict[int, int] = {}
         for i in members:

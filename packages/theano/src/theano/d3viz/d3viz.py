@@ -39,9 +39,9 @@ class GraphPage:
 def d3viz(fct: Any, outfile: str | Path | None = None, copy_deps: bool = True, *args: Any, **kwargs: Any) -> GraphPage:
     """Show a graph as a page: in a notebook, or in a file for a browser.
 
-    A graph of more than 60 shapes is shown in groups: what a line of the program made is one shape until it is opened
-    by a double click, and what repeats is shown once with its number. The button "All nodes" shows each node by
-    itself, "Times" colours the nodes of a profiled function, "SVG" and "PNG" save the picture.
+    A graph of more than 60 shapes is shown in groups: the nodes that a line of the program made are one shape until it
+    is opened by a double click, and repeated parts are shown once with their number. The button "All nodes" shows each
+    node by itself, "Times" colours the nodes of a profiled function, "SVG" and "PNG" save the picture.
 
     The graph and each node can be dragged, the wheel zooms, the map in the corner shows the view. The shape under the
     pointer is described (type, the line of the program that made it, and its time if the function was profiled), and

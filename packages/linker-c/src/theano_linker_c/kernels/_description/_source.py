@@ -24,6 +24,7 @@ from ...scalar import (
 )
 from ._own_functions import IN_PLACE, in_place
 from ._shared_code import FIXED, READ, WRITTEN, shared_declarations, shared_names
+from ._vector_forms import vector_forms
 
 __all__ = ["CFunction", "KernelSource", "file_text", "memory_type"]
 
@@ -112,7 +113,12 @@ class KernelSource:
         return "\n".join(function.render(symbol) for function in self.functions)
 
 
-def file_text(definitions: Sequence[str], vector_functions: Iterable[str] = (), preamble: Iterable[str] = ()) -> str:
+def file_text(
+    definitions: Sequence[str],
+    vector_functions: Iterable[str] = (),
+    preamble: Iterable[str] = (),
+    own_forms: bool = False,
+) -> str:
     """Put `definitions` into one C file, with declarations of their callees.
 
     Parameters
@@ -123,25 +129,28 @@ def file_text(definitions: Sequence[str], vector_functions: Iterable[str] = (), 
         Mathematical functions (``exp``, ``expf``, ...) that have a form working on vectors.
     preamble : iterable of str
         Text for the beginning of the file, each part once: headers and functions that users' code needs.
+    own_forms : bool
+        Compute functions without a form in `vector_functions` by forms of ours that compilers vectorise.
 
     Returns
     -------
     str
     """
     helpers = shared_declarations(shared_names(definitions))
-    given = list(dict.fromkeys(preamble))
-    helpers += helper_definitions((*given, *definitions))
-    pointers = [_pointer(name, count) for name, count in special_functions((*given, *definitions)).items()]
-    # Users' code includes what declares the library's functions, and calls these, not the forms in place.
+    headers = list(dict.fromkeys(preamble))
+    helpers += helper_definitions((*headers, *definitions))
+    pointers = [_pointer(name, count) for name, count in special_functions((*headers, *definitions)).items()]
+    # Users' code includes the declarations of the library's functions, and calls these, not the forms in place.
     called = {name for text in (*helpers, *definitions) for name in named(text)}
-    used = {name for text in given for name in named(text)}
+    used = {name for text in headers for name in named(text)}
     vectors = frozenset(vector_functions)
     forms = [in_place(name, _declaration(name, vectors)) for name in IN_PLACE if name in called]
+    forms += vector_forms(called, vectors) if own_forms else []
     used |= called.difference(IN_PLACE)
     declared = [_declaration(name, vectors) for name in sorted(used) if _base(name)]
     declared += [form.text for form in forms]
     own = [form.begin for form in forms]
-    users = [*(form.end for form in forms), *given, *own] if given else []
+    users = [*(form.end for form in forms), *headers, *own] if headers else []
     return "\n".join(["#include <stdint.h>", *declared, *pointers, *own, *helpers, *users, *definitions, ""])
 
 
