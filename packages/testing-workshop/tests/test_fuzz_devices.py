@@ -7,12 +7,10 @@ import unittest
 from theano_testing.gpuarray import needs_opencl
 from theano_testing.tiers import slow
 from theano_testing_workshop.fuzz import Failure, as_source
-from theano_testing_workshop.fuzz._comparison._batch import compare_batch
+from theano_testing_workshop.fuzz._comparison._batch import compare_batch, on_device as configuration_of
 from theano_testing_workshop.fuzz._comparison._judge import Tally
-from theano_testing_workshop.fuzz._comparison._modes import on_device as configuration_of
-from theano_testing_workshop.fuzz._generate import generate
 from theano_testing_workshop.fuzz._operations._grammar import Grammar
-from theano_testing_workshop.fuzz._workers import Task, configurations_of
+from theano_testing_workshop.fuzz._workers import Task, configurations_of, generate
 
 
 @needs_opencl

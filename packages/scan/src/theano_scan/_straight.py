@@ -27,21 +27,21 @@ def _loop(node: Apply[Loop], block: Block, inputs: Sequence[CArray]) -> list[CAr
     return _written(node.op, block, inputs, True)
 
 
-def _written(op: Loop, block: Block, inputs: Sequence[CArray], whole: bool) -> list[CArray]:
-    plan, given = op.plan, inputs[1:]
+def _written(op: Loop, block: Block, inputs: Sequence[CArray], all_rows: bool) -> list[CArray]:
+    plan, arguments = op.plan, inputs[1:]
     n = block.number(inputs[0])
     block.at_least(n, 0, "the number of steps of a loop is negative")
     if LAST in plan.kinds:
         block.at_least(n, 1, "a loop does no step: there is no last one")
     shapes: list[tuple[Length, ...] | None] = []
     for k, kind in enumerate(plan.kinds):
-        known = given[plan.sequences + k].shape if k < plan.states else None
+        shape = arguments[plan.sequences + k].shape if k < plan.states else None
         if kind == SUM:
             like = plan.likes[k]
-            known = given[like].shape[1 if like < plan.sequences else 0 :]
-        shapes.append(known)
+            shape = arguments[like].shape[1 if like < plan.sequences else 0 :]
+        shapes.append(shape)
     program = function_program(op.compiled())
-    results, done = emit_loop(block, program, plan.loop_spec(), n, given, shapes, whole=whole)
+    results, done = emit_loop(block, program, plan.loop_spec(), n, arguments, shapes, whole=all_rows)
     return [*results, block.number_array(done)] if plan.until else results
 
 
@@ -50,26 +50,26 @@ def _scan(node: Apply[Scan], block: Block, inputs: Sequence[CArray]) -> list[CAr
     """Run the loop with the rows of all steps, and put them behind the first rows of the buffers."""
     op: Scan = node.op
 
-    def start(buffer: CArray, place: int, depth: int) -> CArray:
+    def start(buffer: CArray, index: int, depth: int) -> CArray:
         block.at_least(buffer.shape[0], depth, f"the first {depth} rows of a state are missing")
-        offset = Length(place) * buffer.strides[0]
+        offset = Length(index) * buffer.strides[0]
         return block.view(buffer, buffer.shape[1:], buffer.strides[1:], str(offset))
 
-    found = _written(op.whole_loop, block, op.loop_inputs(list(inputs), start), False)
-    results, place = [], 0
-    given = list(inputs)
+    result = _written(op.whole_loop, block, op.loop_inputs(list(inputs), start), False)
+    results, position = [], 0
+    arguments = list(inputs)
     for k, (buffer, depth) in enumerate(
-        zip([*op.outer_mitsot(given), *op.outer_sitsot(given)], op.depths, strict=True)
+        zip([*op.outer_mitsot(arguments), *op.outer_sitsot(arguments)], op.depths, strict=True)
     ):
-        rows = found[place]
+        rows = result[position]
         shape = (block.sum([Length(depth), rows.shape[0]]), *rows.shape[1:])
-        made = block.result(k, rows.dtype, shape)
+        output = block.result(k, rows.dtype, shape)
         first = block.view(buffer, (Length(depth), *rows.shape[1:]), buffer.strides)
-        block.copy(first, block.view(made, first.shape, made.strides))
+        block.copy(first, block.view(output, first.shape, output.strides))
         behind = str(Length(depth) * product_of(rows.shape[1:]))
-        block.copy(rows, block.view(made, rows.shape, contiguous_strides(rows.shape), behind, written=True))
-        results.append(made)
-        place += depth if k < op.n_mit_sot else 1
-    shared = found[place : place + op.n_shared_outs]
-    place += op.n_shared_outs
-    return [*results, *found[place : place + op.n_nit_sot], *shared]
+        block.copy(rows, block.view(output, rows.shape, contiguous_strides(rows.shape), behind, written=True))
+        results.append(output)
+        position += depth if k < op.n_mit_sot else 1
+    shared = result[position : position + op.n_shared_outs]
+    position += op.n_shared_outs
+    return [*results, *result[position : position + op.n_nit_sot], *shared]

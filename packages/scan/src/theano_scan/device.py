@@ -69,7 +69,7 @@ class StepsAtOnce:
         self._runner: Any = cluster.node.op.run
         self._others = [x for x in program.instructions if x is not cluster and not _is_copy(x)]
         self._results = [_copied(program, register) for register in program.outputs]
-        self._places = {given.register: k for k, given in enumerate(program.inputs)}
+        self._places = {argument.register: k for k, argument in enumerate(program.inputs)}
         sums = [k for k, kind in enumerate(plan.kinds) if kind == SUM]
         self._n_values = len(program.inputs) - len(sums)
         #: For each input that is another one in each step because of an output: that output.
@@ -80,12 +80,12 @@ class StepsAtOnce:
         self._registers = [*registers, *(r for r in self._results if r not in (*cluster.outputs, *registers))]
         flags = [0] * self._n_values
         for register, flag in zip(registers, self._runner.region.flags, strict=True):
-            place = self._places.get(register, -1)
-            if 0 <= place < self._n_values:
-                flags[place] |= flag
-        for place in (self._places.get(r, -1) for x in self._others for r in x.inputs):
-            if 0 <= place < self._n_values:
-                flags[place] |= KEYED
+            position = self._places.get(register, -1)
+            if 0 <= position < self._n_values:
+                flags[position] |= flag
+        for position in (self._places.get(r, -1) for x in self._others for r in x.inputs):
+            if 0 <= position < self._n_values:
+                flags[position] |= KEYED
         self._flags = flags
         #: How often steps differed in more than numbers that advance evenly.
         self._uneven = 0
@@ -107,14 +107,14 @@ class StepsAtOnce:
             return None
         values, token = list(given), 4 * n + flags_token()
         try:
-            found = self._replays.run(values, token)
-            if found is None:
-                found = self._first(n, values, token)
+            result = self._replays.run(values, token)
+            if result is None:
+                result = self._first(n, values, token)
         except StepError:
             return None
-        if found is None or not self._plan.until:
-            return None if found is None else (n, found)
-        ((recording, memory),) = found
+        if result is None or not self._plan.until:
+            return None if result is None else (n, result)
+        ((recording, memory),) = result
         ended: tuple[int, list[Any]] | None = recording.finish(memory)
         return ended
 
@@ -137,50 +137,50 @@ class StepsAtOnce:
         on_host = self._on_host(values)
         if on_host is None:
             return None
-        found = [self._input(register, values, on_host) for register in self._registers]
-        return None if None in found else tuple(x for x in found if x is not None)
+        result = [self._input(register, values, on_host) for register in self._registers]
+        return None if None in result else tuple(x for x in result if x is not None)
 
     def _input(self, register: int, values: Sequence[Any], on_host: Mapping[int, Any]) -> LoopInput | None:
-        place = self._places.get(register)
-        if place is None:
+        position = self._places.get(register)
+        if position is None:
             value = on_host.get(register)
             return LoopInput("same", -1, value) if isinstance(value, (np.ndarray, np.generic)) else None
-        if place in self._carried:
-            return LoopInput("state", self._carried[place])
-        if place >= self._plan.sequences:
-            return LoopInput("same", place)
-        moved, keyed = self._flags[place] & MOVED, self._flags[place] & KEYED
-        if isinstance(values[place], GpuArray) or not keyed:
-            return LoopInput("row", place)
-        return None if moved else LoopInput("position", place)
+        if position in self._carried:
+            return LoopInput("state", self._carried[position])
+        if position >= self._plan.sequences:
+            return LoopInput("same", position)
+        moved, keyed = self._flags[position] & MOVED, self._flags[position] & KEYED
+        if isinstance(values[position], GpuArray) or not keyed:
+            return LoopInput("row", position)
+        return None if moved else LoopInput("position", position)
 
     def _on_host(self, values: Sequence[Any]) -> dict[int, Any] | None:
         """Return what the host computes of shapes and constants, by registers; None if it differs from step to step."""
-        known: dict[int, Any] = dict(self._program.constants)
-        for register, place in self._places.items():
-            if self._plan.sequences <= place < self._n_values:
-                known[register] = values[place]
-            elif place < self._plan.sequences and isinstance(values[place], GpuArray):
-                known[register] = values[place][0]
+        table: dict[int, Any] = dict(self._program.constants)
+        for register, position in self._places.items():
+            if self._plan.sequences <= position < self._n_values:
+                table[register] = values[position]
+            elif position < self._plan.sequences and isinstance(values[position], GpuArray):
+                table[register] = values[position][0]
         for instruction in self._others:
-            if any(r not in known for r in instruction.inputs):
+            if any(r not in table for r in instruction.inputs):
                 return None
             results: list[list[Any]] = [[None] for _ in instruction.outputs]
             node = instruction.node
-            node.op.perform(node, [known[r] for r in instruction.inputs], results)
-            known.update({r: cell[0] for r, cell in zip(instruction.outputs, results, strict=True)})
-        return known
+            node.op.perform(node, [table[r] for r in instruction.inputs], results)
+            table.update({r: cell[0] for r, cell in zip(instruction.outputs, results, strict=True)})
+        return table
 
     def _outputs(self) -> tuple[LoopOutput, ...]:
         plan, cluster = self._plan, self._cluster
-        found = []
+        results = []
         kinds = (*plan.kinds, STACK) if plan.until else plan.kinds  # the last one ends the loop
         for k, (kind, register) in enumerate(zip(kinds, self._results, strict=True)):
-            made = register in cluster.outputs
-            result = cluster.outputs.index(register) if made else ~self._registers.index(register)
+            is_output = register in cluster.outputs
+            result = cluster.outputs.index(register) if is_output else ~self._registers.index(register)
             initial = plan.sequences + k if k < plan.states else -1
-            found.append(LoopOutput(result, kind == STACK, k < plan.states or kind == SUM, initial))
-        return tuple(found)
+            results.append(LoopOutput(result, kind == STACK, k < plan.states or kind == SUM, initial))
+        return tuple(results)
 
     def _shapes(self, values: Sequence[Any]) -> dict[int, tuple[str, tuple[int, ...]]]:
         """Return dtypes and shapes of the outputs that the next step reads."""
@@ -231,14 +231,14 @@ def _copied(program: Program, register: int) -> int:
 
 def _computes_all(program: Program, cluster: Instruction, plan: Plan) -> bool:
     """Tell whether a cluster computes all results on the device, and the host does nothing but ask for shapes."""
-    given = {x.register: x.variable for x in program.inputs}
-    made = dict(zip(cluster.outputs, cluster.node.outputs, strict=True))
+    arguments = {x.register: x.variable for x in program.inputs}
+    outputs = dict(zip(cluster.outputs, cluster.node.outputs, strict=True))
     results = [_copied(program, register) for register in program.outputs]
-    if not all(r in made or r in given for r in results):
+    if not all(r in outputs or r in arguments for r in results):
         return False
-    if not all(isinstance({**given, **made}[r].type, GpuArrayType) for r in results):
+    if not all(isinstance({**arguments, **outputs}[r].type, GpuArrayType) for r in results):
         return False
-    if not all(r in made for r, kind in zip(results, plan.kinds, strict=False) if kind == SUM):
+    if not all(r in outputs for r, kind in zip(results, plan.kinds, strict=False) if kind == SUM):
         return False
     return all(
         isinstance(x.node.op, (ShapeI, ShapeOf)) or not any(isinstance(v.type, GpuArrayType) for v in x.node.inputs)
@@ -282,15 +282,15 @@ class GpuLoop(Op):
     def make_node(self, *inputs: Any) -> Apply[Self]:
         """Apply to the number of steps, sequences, initial states and constants; what is elsewhere is moved."""
         host = self.loop.make_node(*(host_from_gpu(x) if _is_on_device(x) else x for x in inputs))
-        given = [host.inputs[0]]
-        for x, wanted in zip(host.inputs[1:], self.loop.fgraph.inputs, strict=True):
-            given.append(x if _stays(wanted) else as_gpuarray_variable(x, self.context_name))
+        arguments = [host.inputs[0]]
+        for x, item in zip(host.inputs[1:], self.loop.fgraph.inputs, strict=True):
+            arguments.append(x if _stays(item) else as_gpuarray_variable(x, self.context_name))
         outputs = [
             v.type.make_variable() if _stays(inner) else self._type(v).make_variable()
             for v, inner in zip(host.outputs, self.loop.values, strict=False)
         ]
         # The number of steps done, where a value ends the loop.
-        return Apply(self, given, outputs + [v.type.make_variable() for v in host.outputs[len(outputs) :]])
+        return Apply(self, arguments, outputs + [v.type.make_variable() for v in host.outputs[len(outputs) :]])
 
     def _type(self, v: Any) -> GpuArrayType:
         return GpuArrayType(v.type.dtype, v.type.shape, self.context_name)
@@ -301,16 +301,16 @@ class GpuLoop(Op):
         Beside the inner inputs it takes the sums so far, and gives them with the values of this step added.
         """
         if self._step is None:
-            inner, replaced, given = self.loop.fgraph, dict[Variable, Variable](), list[Any]()
+            inner, replaced, arguments = self.loop.fgraph, dict[Variable, Variable](), list[Any]()
             for v in inner.inputs:
                 x = v.clone() if _stays(v) else self._type(v).make_variable()
                 replaced[v] = x if _stays(v) else host_from_gpu(x)
-                given.append(x)
+                arguments.append(x)
             outputs: list[Any] = clone_replace(list(inner.outputs), replaced)
             for k, kind in enumerate(self.loop.plan.kinds):
                 if kind == SUM:
                     total = outputs[k].type.make_variable() if _stays(inner.outputs[k]) else self._type(outputs[k])()
-                    given.append(total)
+                    arguments.append(total)
                     outputs[k] = outputs[k] + (total if _stays(inner.outputs[k]) else host_from_gpu(total))
             ends = inner.outputs[-1] if self.loop.plan.until else None
             moved = [
@@ -318,7 +318,7 @@ class GpuLoop(Op):
                 for y, v in zip(outputs, inner.outputs, strict=True)
             ]
             with config.change_flags(compute_test_value="off", compute_test_value_opt="off"):
-                self._step = function(given, moved, **self.loop.options)
+                self._step = function(arguments, moved, **self.loop.options)
         return self._step
 
     def perform(
@@ -336,14 +336,14 @@ class GpuLoop(Op):
         ValueError
             If a sequence is too short, or a state changes its shape.
         """
-        n, given = int(inputs[0]), list(inputs[1:])
-        lengths = [np.broadcast_to(0, s.shape) for s in given[: self.loop.plan.sequences]]
+        n, arguments = int(inputs[0]), list(inputs[1:])
+        lengths = [np.broadcast_to(0, s.shape) for s in arguments[: self.loop.plan.sequences]]
         self.loop.check_lengths(n, lengths)
         if not n:
-            return self._without_steps(given)
+            return self._without_steps(arguments)
         at_once = self._all_steps()
-        found = at_once.run(n, given) if at_once is not None else None
-        done, values = _Steps(self, n, given).run() if found is None else found
+        value = at_once.run(n, arguments) if at_once is not None else None
+        done, values = _Steps(self, n, arguments).run() if value is None else value
         return [*values, np.asarray(done)] if self.loop.plan.until else values
 
     def _all_steps(self) -> StepsAtOnce | None:
@@ -353,13 +353,13 @@ class GpuLoop(Op):
             self._at_once = steps_at_once(program, self.loop.plan, get_context(self.context_name)) or False
         return self._at_once or None
 
-    def _without_steps(self, given: Sequence[Any]) -> list[Any]:
+    def _without_steps(self, arguments: Sequence[Any]) -> list[Any]:
         """Return what the loop of the host gives where there is no step."""
-        found = Run(self.loop, 0, [np.asarray(x) for x in given]).results(0)
+        item = Run(self.loop, 0, [np.asarray(x) for x in arguments]).results(0)
         context = get_context(self.context_name)
         values = [
             value if _stays(v) else asarray(np.asarray(value), context=context)
-            for value, v in zip(found, self.loop.values, strict=True)
+            for value, v in zip(item, self.loop.values, strict=True)
         ]
         return [*values, np.asarray(0)] if self.loop.plan.until else values
 
@@ -378,13 +378,13 @@ class GpuLoop(Op):
 class _Steps:
     """One run of a loop."""
 
-    def __init__(self, op: GpuLoop, n: int, given: Sequence[Any]) -> None:
+    def __init__(self, op: GpuLoop, n: int, arguments: Sequence[Any]) -> None:
         plan = op.loop.plan
         last = plan.sequences + plan.states
-        self.op, self.plan, self.n, self.given = op, plan, n, given
+        self.op, self.plan, self.n, self.given = op, plan, n, arguments
         self.context = get_context(op.context_name)
-        self.sequences, self.constants = given[: plan.sequences], given[last:]
-        self.states = list(given[plan.sequences : last])
+        self.sequences, self.constants = arguments[: plan.sequences], arguments[last:]
+        self.states = list(arguments[plan.sequences : last])
         self.found: list[Any] = [None] * len(plan.kinds)
 
     def run(self) -> tuple[int, list[Any]]:
@@ -413,12 +413,12 @@ class _Steps:
 
     def _take(self, i: int, values: Sequence[Any]) -> None:
         for k, (kind, value) in enumerate(zip(self.plan.kinds, values, strict=False)):
-            wanted = self.states[k].shape if k < self.plan.states else None
+            target = self.states[k].shape if k < self.plan.states else None
             if kind == STACK:
                 rows = self.found[k]
-                wanted = wanted if rows is None else rows.shape[1:]
-            if wanted is not None and tuple(value.shape) != tuple(wanted):
-                raise Run(self.op.loop, self.n, self.given)._shape_error(k, i, value.shape, wanted)
+                target = target if rows is None else rows.shape[1:]
+            if target is not None and tuple(value.shape) != tuple(target):
+                raise Run(self.op.loop, self.n, self.given)._shape_error(k, i, value.shape, target)
             if kind != STACK:
                 self.found[k] = value
                 continue
@@ -462,8 +462,8 @@ def _lift(op: Loop, context_name: Hashable, inputs: Sequence[Any], outputs: Sequ
     arrays = (*inputs, *outputs, *inner.inputs, *inner.outputs)
     if not all(is_host_array(v) for v in arrays) or not _runs_there(op, context_name):
         return None
-    made: Mapping[str, Any] = {"return_list": True}
-    return GpuLoop(op, context_name)(*inputs, **made)
+    results: Mapping[str, Any] = {"return_list": True}
+    return GpuLoop(op, context_name)(*inputs, **results)
 
 
 def _runs_there(op: Loop, context_name: Hashable) -> bool:

@@ -34,13 +34,13 @@ class CompressedOp(SparseOp):
     def check(self, inputs: Sequence[Any], dtype: str) -> list[Any]:
         """Return the inputs with the integers as the C code reads them, and all else in a dtype."""
         kinds = ["int32", "int32", "int64"]
-        found = []
-        for position, given in enumerate(inputs):
-            variable = as_tensor_variable(given)
+        result = []
+        for position, item in enumerate(inputs):
+            variable = as_tensor_variable(item)
             offset = position - self.first - 1
-            wanted = kinds[offset] if 0 <= offset < 3 else dtype
-            found.append(variable if variable.type.dtype == wanted else variable.astype(wanted))
-        return found
+            expected = kinds[offset] if 0 <= offset < 3 else dtype
+            result.append(variable if variable.type.dtype == expected else variable.astype(expected))
+        return result
 
     @property
     def flag(self) -> bool:
@@ -59,10 +59,10 @@ def assembled(format: str, data: Any, indices: Any, indptr: Any, other: Any) -> 
     """Return SciPy's matrix of some arrays; ValueError where they make none."""
     n_major, length = len(indptr) - 1, int(other)
     try:
-        found = CLASSES[format](
+        result = CLASSES[format](
             (data, indices, indptr), shape=(n_major, length) if format == "csr" else (length, n_major)
         )
-        found.check_format(full_check=True)
+        result.check_format(full_check=True)
     except ValueError as error:
         raise ValueError(
             format_error(
@@ -70,7 +70,7 @@ def assembled(format: str, data: Any, indices: Any, indptr: Any, other: Any) -> 
                 hint="take them from csm_properties(x) of one matrix",
             )
         ) from None
-    return found
+    return result
 
 
 def not_differentiated(*ops: type[CompressedOp]) -> None:
@@ -103,8 +103,8 @@ class ChangeCompression(CompressedOp):
 
     def compute(self, node: Apply[Self], *values: Any) -> Any:
         """Change the format with SciPy."""
-        found = assembled("csr", *values).tocsc()
-        return found.data, found.indices, found.indptr
+        result = assembled("csr", *values).tocsc()
+        return result.data, result.indices, result.indptr
 
 
 @shape_rule.register(ChangeCompression)
@@ -135,23 +135,23 @@ class CompressedToDense(CompressedOp):
         self, data: Operand, indices: Operand, indptr: Operand, other: Operand, *addend: Operand
     ) -> Apply[Self]:
         """Apply to the arrays of a sparse matrix, its other length, and maybe a dense matrix."""
-        given = [as_tensor_variable(part) for part in (data, indices, indptr, other, *addend)]
-        dtype = str(upcast(given[0].type.dtype, *(part.type.dtype for part in given[4:])))
-        return Apply(self, self.check(given, dtype), [dense(dtype, 2)])
+        arguments = [as_tensor_variable(part) for part in (data, indices, indptr, other, *addend)]
+        dtype = str(upcast(arguments[0].type.dtype, *(part.type.dtype for part in arguments[4:])))
+        return Apply(self, self.check(arguments, dtype), [dense(dtype, 2)])
 
     def compute(self, node: Apply[Self], *values: Any) -> Any:
         """Make the matrix dense with SciPy, and add."""
-        found = assembled(self.format, *values[:4]).toarray()
+        result = assembled(self.format, *values[:4]).toarray()
         if len(values) == 4:
-            return found
+            return result
         (z,) = values[4:]
-        if found.shape != z.shape:
+        if result.shape != z.shape:
             raise ValueError(
                 format_error(
-                    f"AddSD: the shapes {found.shape} and {z.shape} differ", hint="sparse matrices do not broadcast"
+                    f"AddSD: the shapes {result.shape} and {z.shape} differ", hint="sparse matrices do not broadcast"
                 )
             )
-        return np.add(z, found, out=z if self.inplace else found)
+        return np.add(z, result, out=z if self.inplace else result)
 
     def __str__(self) -> str:
         return f"CompressedToDense{{{self.format}, {'inplace' if self.inplace else 'no_inplace'}}}"
@@ -286,8 +286,8 @@ class CompressedDot(CompressedOp):
         self, data: Operand, indices: Operand, indptr: Operand, minor_length: Operand, y: Operand
     ) -> Apply[Self]:
         """Apply to the arrays of a sparse matrix, its other length, and a dense matrix."""
-        given = [as_tensor_variable(part) for part in (data, indices, indptr, minor_length, y)]
-        inputs = self.check(given, str(upcast(given[0].type.dtype, given[4].type.dtype)))
+        arguments = [as_tensor_variable(part) for part in (data, indices, indptr, minor_length, y)]
+        inputs = self.check(arguments, str(upcast(arguments[0].type.dtype, arguments[4].type.dtype)))
         refuse_rank(self, inputs[4], 2, "the dense operand is a matrix")
         return Apply(self, inputs, [dense(inputs[4].type.dtype, 2)])
 
@@ -330,18 +330,18 @@ class CompressedUsmm(CompressedOp):
         self, alpha: Operand, x_val: Operand, x_ind: Operand, x_ptr: Operand, x_nrows: Operand, y: Operand, z: Operand
     ) -> Apply[Self]:
         """Apply to a number, the arrays of a sparse matrix and its other length, and two dense matrices."""
-        given = [as_tensor_variable(part) for part in (alpha, x_val, x_ind, x_ptr, x_nrows, y, z)]
-        if any(n != 1 for n in given[0].type.shape):
+        arguments = [as_tensor_variable(part) for part in (alpha, x_val, x_ind, x_ptr, x_nrows, y, z)]
+        if any(n != 1 for n in arguments[0].type.shape):
             raise TypeError(
-                format_error(f"{self}: `alpha` is a number", context=[describe(given[0])], hint="pass a scalar")
+                format_error(f"{self}: `alpha` is a number", context=[describe(arguments[0])], hint="pass a scalar")
             )
-        dtype = str(upcast(*(given[i].type.dtype for i in (0, 1, 5, 6))))
-        inputs = self.check(given, dtype)
-        if self.inplace and inputs[6] is not given[6]:
+        dtype = str(upcast(*(arguments[i].type.dtype for i in (0, 1, 5, 6))))
+        inputs = self.check(arguments, dtype)
+        if self.inplace and inputs[6] is not arguments[6]:
             raise TypeError(
                 format_error(
                     f"{self}: the result has the dtype {dtype}, so it cannot take the memory of `z`",
-                    context=[describe(given[6])],
+                    context=[describe(arguments[6])],
                     hint="leave inplace=False",
                 )
             )
@@ -417,17 +417,17 @@ class UsmmRows(CompressedOp):
         *lengths: Operand,
     ) -> Apply[Self]:
         """Apply to a number, the arrays of a sparse matrix and its other length, a dense matrix and two integers."""
-        given = [as_tensor_variable(part) for part in (alpha, data, indices, indptr, other, y)]
-        dtype = str(upcast(*(given[i].type.dtype for i in (0, 1, 5))))
-        inputs = [*self.check(given, dtype), *(as_tensor_variable(n).astype("int64") for n in lengths)]
+        arguments = [as_tensor_variable(part) for part in (alpha, data, indices, indptr, other, y)]
+        dtype = str(upcast(*(arguments[i].type.dtype for i in (0, 1, 5))))
+        inputs = [*self.check(arguments, dtype), *(as_tensor_variable(n).astype("int64") for n in lengths)]
         return Apply(self, inputs, [dense("int64", 1), dense(dtype, 2)])
 
     def compute(self, node: Apply[Self], *values: Any) -> Any:
         """Multiply with SciPy, and take the rows."""
         product = _product(self, values[1:5], values[5])
-        wanted = int(values[6]), int(values[7])
-        if product.shape != wanted:
-            raise ValueError(format_error(f"a product of shape {product.shape} is added to {wanted}", hint="hint z"))
+        shape = int(values[6]), int(values[7])
+        if product.shape != shape:
+            raise ValueError(format_error(f"a product of shape {product.shape} is added to {shape}", hint="hint z"))
         rows = np.diff(assembled(self.format, *values[1:5]).tocsr().indptr).nonzero()[0]
         return rows, product[rows] * values[0].reshape(())
 

@@ -82,10 +82,10 @@ def rule(
     """Return a decorator that makes a rule of a function and registers it with databases."""
 
     def decorate(function: Transform) -> NodeRewriter:
-        made = node_rewriter(list(tracks), phase=phase)(function)
+        result = node_rewriter(list(tracks), phase=phase)(function)
         for database in databases:
-            database.register(made.name, made, *tags, aliases=names)
-        return made
+            database.register(result.name, result, *tags, aliases=names)
+        return result
 
     return decorate
 
@@ -103,8 +103,8 @@ def local_csm_properties_csm(fgraph: FunctionGraph, node: Apply[CSMProperties]) 
         return [data, indices, indptr, shape[::-1]]
     if inner is None or not isinstance(inner.op, CSM) or inner.op.kmap is not None:
         return None
-    whole: Any = inner.inputs[3]
-    shape = whole if node.outputs[3].type.is_super(whole.type) else stack([whole[0], whole[1]])
+    full: Any = inner.inputs[3]
+    shape = full if node.outputs[3].type.is_super(full.type) else stack([full[0], full[1]])
     arrays = [*inner.inputs[:2], _fitting_indptr(inner), shape]
     fits = all(old.type.is_super(new.type) for old, new in zip(node.outputs, arrays, strict=True))
     return arrays if fits else None
@@ -176,17 +176,17 @@ def local_usmm(fgraph: FunctionGraph, node: Apply[Elemwise]) -> Found:
         return None
     subtracts = op.scalar_op == scalar.sub
     for position in range(int(subtracts), len(node.inputs)):
-        found = _scaled_product(fgraph, node.inputs[position])
-        rest: list[Any] = [*node.inputs[:position], *node.inputs[position + 1 :]]
-        if found is None or not rest:
+        value = _scaled_product(fgraph, node.inputs[position])
+        others: list[Any] = [*node.inputs[:position], *node.inputs[position + 1 :]]
+        if value is None or not others:
             continue
-        addend = rest[0] if len(rest) == 1 else op(*rest)
+        addend = others[0] if len(others) == 1 else op(*others)
         if addend.type.ndim != 2 or any(n == 1 for n in addend.type.shape):
             continue
-        alpha, x, y = found
-        made: Any = usmm(-alpha if subtracts else alpha, x, y, addend)
-        if node.outputs[0].type.is_super(made.type):
-            return [made]
+        alpha, x, y = value
+        result: Any = usmm(-alpha if subtracts else alpha, x, y, addend)
+        if node.outputs[0].type.is_super(result.type):
+            return [result]
     return None
 
 
@@ -200,15 +200,15 @@ def _scaled_product(fgraph: FunctionGraph, variable: Any) -> tuple[Any, Any, Any
     if not isinstance(node.op, Elemwise):
         return None
     if node.op.scalar_op == scalar.neg:
-        found = _scaled_product(fgraph, node.inputs[0])
-        return found and (-found[0], *found[1:])
+        result = _scaled_product(fgraph, node.inputs[0])
+        return result and (-result[0], *result[1:])
     if node.op.scalar_op != scalar.mul:
         return None
     for position, product in enumerate(node.inputs):
         factors: list[Any] = [*node.inputs[:position], *node.inputs[position + 1 :]]
         if all(n == 1 for factor in factors for n in factor.type.shape):
-            found = _scaled_product(fgraph, product)
-            return found and (mul(found[0], *factors), *found[1:])
+            result = _scaled_product(fgraph, product)
+            return result and (mul(result[0], *factors), *result[1:])
     return None
 
 
@@ -231,8 +231,8 @@ def _components(x: Any) -> tuple[Any, Any, Any, Any]:
     return data, indices, indptr, shape[0 if x.type.format == "csc" else 1]
 
 
-def _fitting(node: Apply, made: Any) -> Found:
-    return [made] if node.outputs[0].type.is_super(made.type) else None
+def _fitting(node: Apply, replacement: Any) -> Found:
+    return [replacement] if node.outputs[0].type.is_super(replacement.type) else None
 
 
 @_rule(StructuredDot, names=("sparse_dot",))
@@ -271,8 +271,8 @@ def local_usmm_compressed(fgraph: FunctionGraph, node: Apply) -> Found:
         return _fitting(node, compressed_usmm(kind.format)(alpha, *_components(x), y, z))
     sparse: Any = y
     transposed, first, addend = sparse.T, as_tensor_variable(x).T, as_tensor_variable(z).T
-    made: Any = compressed_usmm(transposed.type.format)(alpha, *_components(transposed), first, addend)
-    return _fitting(node, made.T)
+    result: Any = compressed_usmm(transposed.type.format)(alpha, *_components(transposed), first, addend)
+    return _fitting(node, result.T)
 
 
 @_rule(CompressedUsmm)
@@ -346,8 +346,8 @@ def local_neg_cast_data(fgraph: FunctionGraph, node: Apply) -> Found:
     data = csm_data(x)
     if data.type.dtype.startswith("complex") and not kind.dtype.startswith("complex"):
         return None
-    made = with_data(x, -data if isinstance(node.op, Neg) else data.astype(kind.dtype))
-    return _fitting(node, made)
+    result = with_data(x, -data if isinstance(node.op, Neg) else data.astype(kind.dtype))
+    return _fitting(node, result)
 
 
 @_rule(CSM)
@@ -384,9 +384,9 @@ def _inplace_forms(node: Apply) -> Iterator[Op]:
 @node_rewriter([TrustedCSM])
 def local_csm_owned(fgraph: FunctionGraph, node: Apply[TrustedCSM]) -> Found:
     """A sparse matrix consists of new arrays themselves, if nothing else uses them."""
-    made = {part.owner for part in node.inputs[1:3]}
-    source = made.pop()
-    if node.op.owns or made or source is None or not isinstance(source.op, ChangeCompression):
+    results = {part.owner for part in node.inputs[1:3]}
+    source = results.pop()
+    if node.op.owns or results or source is None or not isinstance(source.op, ChangeCompression):
         return None
     if any(fgraph.n_clients(part) != 1 for part in node.inputs[1:3]):
         return None

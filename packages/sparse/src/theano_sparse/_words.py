@@ -50,7 +50,7 @@ class _MatrixForm(Form):
             raise refused(f"the archive makes an instance of {word} with arguments")
         return Pending(word, ())
 
-    def build(self, reader: Reader, word: ClassWord, made: Any, state: Any) -> Any:
+    def build(self, reader: Reader, word: ClassWord, instance: Any, state: Any) -> Any:
         """Return the matrix."""
         if type(state) is not dict:
             raise refused("the archive has a sparse matrix of a form that is not known")
@@ -72,9 +72,9 @@ class _MatrixForm(Form):
         if len(indices) and (indices.min() < 0 or indices.max() >= width):
             raise refused("the archive has a sparse matrix with indices beyond its shape")
         kind: Any = word.target
-        found = kind(shape, dtype=data.dtype)
-        found.data, found.indices, found.indptr = data, indices, indptr
-        return found
+        result = kind(shape, dtype=data.dtype)
+        result.data, result.indices, result.indptr = data, indices, indptr
+        return result
 
 
 def _is_length(value: Any) -> bool:

@@ -5,7 +5,7 @@ Each sub-module imports nothing above the layer that it is named after: :mod:`th
 none of them.
 """
 
-from ._values._seeds import DEFAULT_SEED as DEFAULT_SEED, fetch_seed as fetch_seed
-from ._version import __version__ as __version__
+from ._seeds import DEFAULT_SEED, fetch_seed
+from ._version import __version__
 
 __all__ = ["DEFAULT_SEED", "__version__", "fetch_seed"]

@@ -32,12 +32,7 @@ from theano_graph import (
 from theano_linker_c.scalar import ScalarOp
 from theano_tensor.elemwise import Elemwise
 
-from ._op_tests._records import (
-    OpRecord,
-    known_records as known_records,
-    record_absence as record_absence,
-    record_outputs,
-)
+from ._records import OpRecord, known_records as known_records, record_absence as record_absence, record_outputs
 from ._version import __version__
 
 __all__ = [

@@ -20,7 +20,7 @@ from theano_graph import (
     toposort,
 )
 
-from ._values._seeds import fetch_seed
+from ._seeds import fetch_seed
 
 #: Toy values are integers below this prime, so that no sum or product grows.
 MODULUS = 1_000_003

@@ -24,7 +24,7 @@ from theano_optimize import (
     WalkRewriter,
 )
 
-from ._values._seeds import fetch_seed
+from ._seeds import fetch_seed
 from .graph import interpret
 
 #: Whether two values agree.

@@ -4,28 +4,29 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._op_tests._bases import (
-    InferShapeTester as InferShapeTester,
-    MockRandomState as MockRandomState,
-    RopLopChecker as RopLopChecker,
-)
-from ._op_tests._batches import check_batch_gradients as check_batch_gradients, check_batches as check_batches
-from ._op_tests._records import (
+from ._records import (
     OpRecord as OpRecord,
     OpTestCase as OpTestCase,
+    check_batch_gradients as check_batch_gradients,
+    check_batches as check_batches,
     check_on_device as check_on_device,
     op_tests as op_tests,
 )
-from ._op_tests._testers import make_broadcast_tester as make_broadcast_tester, make_tester as make_tester
-from ._values._numeric_grad import GradientError as GradientError, numeric_grad as numeric_grad
-from ._values._seeds import fetch_seed as fetch_seed
-from ._values._tolerance import (
+from ._seeds import fetch_seed as fetch_seed
+from ._testers import (
+    InferShapeTester as InferShapeTester,
+    MockRandomState as MockRandomState,
+    RopLopChecker as RopLopChecker,
+    make_broadcast_tester as make_broadcast_tester,
+    make_tester as make_tester,
+)
+from ._tolerance import (
     TOLERANCES as TOLERANCES,
     Tolerance as Tolerance,
     assert_allclose as assert_allclose,
     tolerance_for as tolerance_for,
 )
-from ._values._verify_grad import verify_grad as verify_grad
+from ._verify_grad import GradientError as GradientError, numeric_grad as numeric_grad, verify_grad as verify_grad
 
 __all__ = [
     "check_batch_gradients",

@@ -82,12 +82,12 @@ class SequenceArgument:
     def parts(self) -> list[Any]:
         """Return for each tap the elements that steps are given, first step first; all are equally many."""
         low, high = self.reach
-        found = []
+        result = []
         for tap in self.taps:
             start = tap - low
             stop = tap - high or None
-            found.append(self.variable[start:stop] if start or stop else self.variable)
-        return found
+            result.append(self.variable[start:stop] if start or stop else self.variable)
+        return result
 
     def steps(self) -> Any:
         """Return for how many steps there are elements."""
@@ -135,17 +135,17 @@ def sequence_arguments(sequences: Any) -> list[SequenceArgument]:
     TypeError
         If one has no first dimension, or a dictionary has no ``input``.
     """
-    found = []
-    for k, given in enumerate(as_list(sequences)):
+    result = []
+    for k, item in enumerate(as_list(sequences)):
         taps: Any = [0]
-        value = given
-        if isinstance(given, Mapping):
-            _check_keys(given, {"input", "taps"}, f"sequence {k}")
-            if given.get("input") is None:
+        value = item
+        if isinstance(item, Mapping):
+            _check_keys(item, {"input", "taps"}, f"sequence {k}")
+            if item.get("input") is None:
                 raise TypeError(
                     format_error(f"scan: sequence {k} has no input", hint="write dict(input=x, taps=[...])")
                 )
-            value, taps = given["input"], given.get("taps")
+            value, taps = item["input"], item.get("taps")
         taps = [0] if taps is None else [int(t) for t in as_list(taps)]
         variable = as_tensor_variable(value)
         if not variable.type.ndim:
@@ -156,8 +156,8 @@ def sequence_arguments(sequences: Any) -> list[SequenceArgument]:
                     hint="pass it as one of non_sequences",
                 )
             )
-        found.append(SequenceArgument(variable, taps))
-    return found
+        result.append(SequenceArgument(variable, taps))
+    return result
 
 
 def as_variable(value: Any) -> Any:
@@ -177,21 +177,21 @@ def state_arguments(outputs_info: Any) -> list[StateArgument | None]:
     TypeError, ValueError
         If a tap is not negative, or an initial value has too few dimensions for several taps.
     """
-    found: list[StateArgument | None] = []
-    for k, given in enumerate(as_list(outputs_info)):
+    result: list[StateArgument | None] = []
+    for k, item in enumerate(as_list(outputs_info)):
         taps: Any = [-1]
-        value = given
-        if isinstance(given, Mapping):
-            _check_keys(given, {"initial", "taps", "inplace"}, f"outputs_info {k}")
-            value, taps = given.get("initial"), given.get("taps", [-1])
-            if value is None and given.get("taps"):
+        value = item
+        if isinstance(item, Mapping):
+            _check_keys(item, {"initial", "taps", "inplace"}, f"outputs_info {k}")
+            value, taps = item.get("initial"), item.get("taps", [-1])
+            if value is None and item.get("taps"):
                 raise ValueError(
                     format_error(
                         f"scan: output {k} has taps and no initial value", hint="write dict(initial=x, taps=[...])"
                     )
                 )
         if value is None:
-            found.append(None)
+            result.append(None)
             continue
         steps = [int(t) for t in as_list([-1] if taps is None else taps)]
         if any(t >= 0 for t in steps):
@@ -209,15 +209,15 @@ def state_arguments(outputs_info: Any) -> list[StateArgument | None]:
                     hint="stack the earlier values along a new first dimension",
                 )
             )
-        found.append(StateArgument(variable, steps))
-    return found
+        result.append(StateArgument(variable, steps))
+    return result
 
 
-def _check_keys(given: Mapping[str, Any], known: set[str], what: str) -> None:
-    unknown = sorted(set(given) - known)
+def _check_keys(arguments: Mapping[str, Any], names: set[str], what: str) -> None:
+    unknown = sorted(set(arguments) - names)
     if unknown:
         raise ValueError(
-            format_error(f"scan: {what} has the unknown entries {unknown}", hint=f"use {', '.join(sorted(known))}")
+            format_error(f"scan: {what} has the unknown entries {unknown}", hint=f"use {', '.join(sorted(names))}")
         )
 
 
@@ -294,13 +294,13 @@ def called(
     return result
 
 
-def _signature_that_refuses(fn: Callable[..., Any], given: Sequence[Any]) -> inspect.Signature | None:
+def _signature_that_refuses(fn: Callable[..., Any], arguments: Sequence[Any]) -> inspect.Signature | None:
     try:
         signature = inspect.signature(fn)
     except (TypeError, ValueError):
         return None
     try:
-        signature.bind(*given)
+        signature.bind(*arguments)
     except TypeError:
         return signature
     return None
@@ -318,20 +318,20 @@ def _passed(
     along: Sequence[SequenceArgument], states: Sequence[StateArgument | None], fixed: Sequence[Any]
 ) -> list[tuple[str, str]]:
     """Return a name and a description for each argument, in order."""
-    found = []
+    result = []
     for k, argument in enumerate(along):
         name = argument.variable.name
         word, text = _word(name, f"x{k}"), _told("sequence", k, name)
-        found += [(word + _suffix(tap), f"{text} at {_at(tap)}") for tap in argument.taps]
+        result += [(word + _suffix(tap), f"{text} at {_at(tap)}") for tap in argument.taps]
     for k, state in enumerate(states):
         if state is None:
             continue
         name = state.initial.name
         word, start = _word(name, f"y{k}"), f", which starts from `{name}`" if name else ""
-        found += [(word + _suffix(tap), f"output {k} at {_at(tap)}{start}") for tap in state.taps]
+        result += [(word + _suffix(tap), f"output {k} at {_at(tap)}{start}") for tap in state.taps]
     for k, variable in enumerate(fixed):
-        found.append((_word(variable.name, f"w{k}"), f"{_told('non-sequence', k, variable.name)}, as it is"))
-    return found
+        result.append((_word(variable.name, f"w{k}"), f"{_told('non-sequence', k, variable.name)}, as it is"))
+    return result
 
 
 def _word(name: str | None, otherwise: str) -> str:

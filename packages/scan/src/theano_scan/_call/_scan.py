@@ -421,7 +421,7 @@ class Request:
     def info(self, sequences: int, tap_array: list[list[int]], mit_sots: int, **counts: Any) -> dict[str, Any]:
         """Return the entries that make a :class:`Scan` of an inner graph."""
         settings = ("truncate_gradient", "name", "mode", "profile", "allow_gc", "strict")
-        found: dict[str, Any] = {
+        result: dict[str, Any] = {
             "tap_array": tap_array,
             "n_seqs": sequences,
             "n_mit_mot": 0,
@@ -431,7 +431,7 @@ class Request:
             "n_sit_sot": len(tap_array) - mit_sots,
             **counts,
         }
-        return found | {key: getattr(self, key) for key in settings} | {"destroy_map": {}, "gpua": False}
+        return result | {key: getattr(self, key) for key in settings} | {"destroy_map": {}, "gpua": False}
 
 
 class _Builder:
@@ -512,26 +512,26 @@ class _Builder:
     def _buffers(self) -> list[Any]:
         """Return the buffers of the outputs with states."""
         n = self.request.n
-        found = []
+        result = []
         for k in self.mit_sots:
             depth = self._state(k).depth
-            found.append(expanded(self._initial(k)[:depth], depth, n))
-        return found + [_buffer(self._initial(k), n) for k in self.sit_sots]
+            result.append(expanded(self._initial(k)[:depth], depth, n))
+        return result + [_buffer(self._initial(k), n) for k in self.sit_sots]
 
-    def _outputs(self, made: list[Any], op: Scan) -> list[Any]:
+    def _outputs(self, outputs: list[Any], op: Scan) -> list[Any]:
         """Return the outputs in the order of the function."""
-        found: dict[int, Any] = {}
+        result: dict[int, Any] = {}
         for i, k in enumerate([*self.mit_sots, *self.sit_sots]):
-            found[k] = made[i] if self.request.last_states else made[i][op.depths[i] :]
-        found |= zip(self.nit_sots, op.outer_nitsot_outs(made), strict=True)
-        found |= zip(self.foreign, op.outer_shared_outs(made), strict=False)
-        return [found[k] for k in range(len(found))]
+            result[k] = outputs[i] if self.request.last_states else outputs[i][op.depths[i] :]
+        result |= zip(self.nit_sots, op.outer_nitsot_outs(outputs), strict=True)
+        result |= zip(self.foreign, op.outer_shared_outs(outputs), strict=False)
+        return [result[k] for k in range(len(result))]
 
     def _changed_shared(self) -> dict[Any, Any]:
         """Return the shared variables that the loop changes, and their new values."""
         step = self.step
-        found: dict[Any, Any] = dict(step.updates)
-        for key in found:
+        result: dict[Any, Any] = dict(step.updates)
+        for key in result:
             if not isinstance(key, SharedVariable):
                 raise TypeError(
                     format_error(
@@ -539,28 +539,28 @@ class _Builder:
                     )
                 )
         fixed = [v for v in self.fixed if v.owner is not None]  # what they are made of is used once, before the loop
-        pending = [*step.outputs, *found.values(), *([step.condition] if step.condition is not None else [])]
+        pending = [*step.outputs, *result.values(), *([step.condition] if step.condition is not None else [])]
         while pending:
-            new = [r for r in graph_inputs(pending, fixed) if isinstance(r, SharedVariable) and r not in found]
+            new = [r for r in graph_inputs(pending, fixed) if isinstance(r, SharedVariable) and r not in result]
             pending = []
             for root in new:
                 update = getattr(root, "default_update", None)
                 if update is not None:
-                    found[root] = update
+                    result[root] = update
                     pending.append(update)
-        return {key: key.type.narrow_variable(value) for key, value in found.items()}
+        return {key: key.type.narrow_variable(value) for key, value in result.items()}
 
 
 def _updates(
-    made: list[Any], op: Scan, arrays: Iterable[Any], others: Iterable[Any], last_states: bool
+    outputs: list[Any], op: Scan, arrays: Iterable[Any], others: Iterable[Any], last_states: bool
 ) -> OrderedUpdates:
     """Return the new values of shared variables: the last rows of their buffers, or what was handed on."""
     updates = OrderedUpdates()
     arrays, others = list(arrays), list(others)
-    buffers = op.outer_sitsot_outs(made)
+    buffers = op.outer_sitsot_outs(outputs)
     for s, buffer in zip(arrays, buffers[len(buffers) - len(arrays) :], strict=True):
         updates[s] = buffer if last_states else buffer[-1]
-    handed_on = op.outer_shared_outs(made)
+    handed_on = op.outer_shared_outs(outputs)
     for s, value in zip(others, handed_on[len(handed_on) - len(others) :], strict=True):
         updates[s] = value
     return updates
@@ -588,10 +588,10 @@ def _outside(results: Sequence[Any], changing: set[Any], fixed: Sequence[Any]) -
     needed = dict.fromkeys(v for node in inside for v in node.inputs if v not in moving)
     needed.update(dict.fromkeys(v for v in results if v not in moving))
     needed.update(dict.fromkeys(v for v in fixed if not isinstance(v, SharedVariable) and v not in moving))
-    given = {v: k for k, v in enumerate(fixed)}
-    found = [v for v in needed if not isinstance(v, Constant) and v not in numbers]
-    found.sort(key=lambda v: -1 if isinstance(v, SharedVariable) else given.get(v, len(given)))
-    return {v: _copy(v) for v in found}, found
+    indices = {v: k for k, v in enumerate(fixed)}
+    result = [v for v in needed if not isinstance(v, Constant) and v not in numbers]
+    result.sort(key=lambda v: -1 if isinstance(v, SharedVariable) else indices.get(v, len(indices)))
+    return {v: _copy(v) for v in result}, result
 
 
 def _copy(v: Any) -> Any:

@@ -227,15 +227,17 @@ def scan_checkpoints(
     recurrent = [k for k, s in enumerate(states) if s is not None]
     fixed = as_list(non_sequences)
 
-    def several(first: Any, *given: Any) -> Any:
-        rows = list(given[: len(chunks)])
-        before = list(given[len(chunks) : len(chunks) + len(recurrent)])
-        rest = list(given[len(chunks) + len(recurrent) :])
+    def several(first: Any, *arguments: Any) -> Any:
+        rows = list(arguments[: len(chunks)])
+        before = list(arguments[len(chunks) : len(chunks) + len(recurrent)])
+        others = list(arguments[len(chunks) + len(recurrent) :])
         starts: list[Any] = [None] * len(states)
         for k, value in zip(recurrent, before, strict=True):
             starts[k] = value
         steps = T.minimum(save_every_N, n - first) if padding else save_every_N
-        values, updates = scan(fn, [r[:steps] for r in rows], starts, rest, n_steps=steps, name=name, return_list=True)
+        values, updates = scan(
+            fn, [r[:steps] for r in rows], starts, others, n_steps=steps, name=name, return_list=True
+        )
         return [v[-1] for v in values], dict(updates)
 
     starts = [None if s is None else s.initial for s in states]
@@ -251,8 +253,8 @@ def scan_checkpoints(
 
 def _chunks(x: Any, n: Any, rounds: Any, size: int, padding: bool) -> Any:
     """Return a sequence as a sequence of pieces of equal length."""
-    rest = [x.shape[i] for i in range(1, x.type.ndim)]
+    others = [x.shape[i] for i in range(1, x.type.ndim)]
     if padding:
-        zeros = T.alloc(T.constant(0, dtype=x.type.dtype), rounds * size - n, *rest)
+        zeros = T.alloc(T.constant(0, dtype=x.type.dtype), rounds * size - n, *others)
         x = T.join(0, x, zeros)
-    return x.reshape([rounds, size, *rest], ndim=x.type.ndim + 1)
+    return x.reshape([rounds, size, *others], ndim=x.type.ndim + 1)

@@ -58,8 +58,8 @@ def loop_of(node: Apply, op: Loop | None = None, start: Callable[[Any, int, int]
         ``start(buffer, place, depth)`` is the first value of a state.
     """
     scan: Scan = node.op
-    made: list[Any] = (op or scan.loop)(*scan.loop_inputs(node.inputs, start), return_list=True)
-    return made
+    results: list[Any] = (op or scan.loop)(*scan.loop_inputs(node.inputs, start), return_list=True)
+    return results
 
 
 def places_in_loop(op: Scan) -> list[int]:
@@ -92,8 +92,8 @@ class LowerScans(GraphRewriter):
             fgraph.replace_all(_replacements(fgraph, node, _row_of), reason=self)
 
 
-def _row_of(buffer: Any, place: int, depth: int) -> Any:
-    return buffer[place]
+def _row_of(buffer: Any, position: int, depth: int) -> Any:
+    return buffer[position]
 
 
 def _replacements(
@@ -102,23 +102,23 @@ def _replacements(
     op: Scan = node.op
     places, buffers = places_in_loop(op), [*op.outer_mitsot(node), *op.outer_sitsot(node)]
     loop = op.loop.keeping(
-        place
-        for k, place in enumerate(places[: len(buffers)])
-        if op.loop.plan.kinds[place] == FINAL and not _last_row_alone(fgraph, node.outputs[k])
+        index
+        for k, index in enumerate(places[: len(buffers)])
+        if op.loop.plan.kinds[index] == FINAL and not _last_row_alone(fgraph, node.outputs[k])
     )
-    made = loop_of(node, loop, start)
+    results = loop_of(node, loop, start)
     pairs: list[tuple[Variable, Variable]] = []
-    for k, (out, place) in enumerate(zip(node.outputs, places, strict=True)):
+    for k, (out, position) in enumerate(zip(node.outputs, places, strict=True)):
         if k >= len(buffers):
-            pairs.append((out, made[place]))
+            pairs.append((out, results[position]))
             continue
-        depth, kept_last = op.depths[k], loop.plan.kinds[place] == FINAL
+        depth, kept_last = op.depths[k], loop.plan.kinds[position] == FINAL
         for client, i in fgraph.clients(out):
             if isinstance(client, Apply) and i == 0:
                 if kept_last or reads_rows_after(client, depth):
-                    pairs.append((client.outputs[0], made[place]))
+                    pairs.append((client.outputs[0], results[position]))
         if any(True for client, _ in fgraph.clients(out) if not _is_reader(client, depth, kept_last)):
-            pairs.append((out, T.join(0, buffers[k][:depth], made[place])))
+            pairs.append((out, T.join(0, buffers[k][:depth], results[position])))
     return [(old, old.type.narrow_variable(new)) for old, new in pairs if fgraph.has_clients(old)]
 
 
@@ -170,12 +170,12 @@ class Sketch:
         sequences = [pair for pair in self.sequences if pair[0] in used]
         constants = [pair for pair in self.constants if pair[0] in used]
         pairs = [*sequences, *self.states, *constants]
-        place = {inner: k for k, (inner, _) in enumerate(pairs)}
+        positions = {inner: k for k, (inner, _) in enumerate(pairs)}
         plan = Plan(
             len(sequences),
             len(self.states),
             tuple(kind for _, kind, _ in self.results),
-            tuple(-1 if of is None else place[of] for _, _, of in self.results),
+            tuple(-1 if of is None else positions[of] for _, _, of in self.results),
             backwards=backwards,
         )
         op = Loop(
@@ -186,8 +186,8 @@ class Sketch:
             like.options,
             like.memory,
         )
-        found: list[Any] = op(n, *(outer for _, outer in pairs), return_list=True)
-        return found
+        items: list[Any] = op(n, *(outer for _, outer in pairs), return_list=True)
+        return items
 
 
 @record(frozen=False)
@@ -224,7 +224,7 @@ def pull_back(node: Apply[Loop], cotangents: list[Variable]) -> list[Variable | 
     outs = op.inlined(inner)[: len(plan.kinds)]
     steps = _steps(node)
     loop = Sketch()
-    kept = _add_forward_values(loop, _with_all_states(node), inner, outs, steps)
+    forward = _add_forward_values(loop, _with_all_states(node), inner, outs, steps)
     points = _cotangents_inside(loop, node, outs, cotangents, steps)
     if points is None:
         return [None] * len(node.inputs)
@@ -232,9 +232,9 @@ def pull_back(node: Apply[Loop], cotangents: list[Variable]) -> list[Variable | 
     for k, point in points.items():
         sources[outs[k]] = sources[outs[k]] + point if outs[k] in sources else point
     wrt = [v for k, v in enumerate(inner) if is_continuous(v) or (_is_number(v) and not _is_state(plan, k))]
-    known = Lop(list(sources), wrt, list(sources.values()), disconnected_inputs="ignore")
-    found = dict(zip(wrt, clone_replace(list(known), kept), strict=True))
-    return _carry_out(loop, node, inner, found, steps)
+    pulled = Lop(list(sources), wrt, list(sources.values()), disconnected_inputs="ignore")
+    result = dict(zip(wrt, clone_replace(list(pulled), forward), strict=True))
+    return _carry_out(loop, node, inner, result, steps)
 
 
 def _with_all_states(node: Apply) -> Apply:
@@ -253,19 +253,19 @@ def _add_forward_values(loop: Sketch, node: Apply, inner: list[Any], outs: list[
     """
     op: Loop = node.op
     plan = op.plan
-    given = node.inputs[1:]
+    arguments = node.inputs[1:]
     first, last = plan.sequences, plan.sequences + plan.states
-    loop.sequences += [(v, steps.of(x)) for v, x in zip(inner[:first], given[:first], strict=True)]
-    loop.constants += list(zip(inner[last:], given[last:], strict=True))
-    for k, (v, start) in enumerate(zip(inner[first:last], given[first:last], strict=True)):
+    loop.sequences += [(v, steps.of(x)) for v, x in zip(inner[:first], arguments[:first], strict=True)]
+    loop.constants += list(zip(inner[last:], arguments[last:], strict=True))
+    for k, (v, start) in enumerate(zip(inner[first:last], arguments[first:last], strict=True)):
         if plan.kinds[k] == STACK:
             loop.sequences.append((v, steps.of(_states_before(node, k, start))))
         else:
             loop.constants.append((v, start))
     places = {out: k for k, out in enumerate(outs) if plan.kinds[k] == STACK and out.owner}
-    kept = {out: out.type.make_variable() for out in places}
-    loop.sequences += [(kept[out], _rows(node, k, steps)) for out, k in places.items()]
-    return kept
+    stacks = {out: out.type.make_variable() for out in places}
+    loop.sequences += [(stacks[out], _rows(node, k, steps)) for out, k in places.items()]
+    return stacks
 
 
 def _rows(node: Apply, k: int, steps: Steps) -> Any:
@@ -340,19 +340,19 @@ def _rows_of_cotangent(node: Apply, k: int, g: Any, steps: Steps) -> Any:
 
 
 def _carry_out(
-    loop: Sketch, node: Apply, inner: list[Any], found: dict[Any, Any], steps: Steps
+    loop: Sketch, node: Apply, inner: list[Any], by_input: dict[Any, Any], steps: Steps
 ) -> list[Variable | None]:
     op: Loop = node.op
     plan = op.plan
     first, last = plan.sequences, plan.sequences + plan.states
     carried = [v for v in inner[first:last] if is_continuous(v)]
     for v, (state, _) in zip(carried, loop.states, strict=True):
-        loop.results.append((state.type.narrow_variable(found[v]), FINAL, None))
-    others = [(v, STACK) for v in inner[:first] if v in found] + [(v, SUM) for v in inner[last:] if v in found]
+        loop.results.append((state.type.narrow_variable(by_input[v]), FINAL, None))
+    others = [(v, STACK) for v in inner[:first] if v in by_input] + [(v, SUM) for v in inner[last:] if v in by_input]
     for v, kind in others:
-        loop.results.append((found[v], kind, v if kind == SUM else None))
-    made = iter(loop.run(steps.n, not plan.backwards, op))
-    by_inner = {v: next(made) for v in carried} | {v: next(made) for v, _ in others}
+        loop.results.append((by_input[v], kind, v if kind == SUM else None))
+    results = iter(loop.run(steps.n, not plan.backwards, op))
+    by_inner = {v: next(results) for v in carried} | {v: next(results) for v, _ in others}
     gradients: list[Variable | None] = [None]
     for k, (v, x) in enumerate(zip(inner, node.inputs[1:], strict=True)):
         if v not in by_inner:
@@ -360,8 +360,8 @@ def _carry_out(
             reason = "the state is no array"
             gradients.append(grad_undefined(op, k + 1, x, reason) if undefined else None)
         elif k < first:
-            whole: Any = zeros_like(as_tensor_variable(x), dtype=by_inner[v].type.dtype)
-            gradients.append(set_subtensor(steps.of(whole), by_inner[v]))
+            full: Any = zeros_like(as_tensor_variable(x), dtype=by_inner[v].type.dtype)
+            gradients.append(set_subtensor(steps.of(full), by_inner[v]))
         elif k < last and plan.truncate >= 0:
             asked = as_tensor_variable(node.outputs[-1] if plan.until else node.inputs[0])
             gradients.append(T.switch(asked <= plan.truncate, by_inner[v], zeros_like(by_inner[v])))
@@ -380,7 +380,7 @@ def push_forward(node: Apply[Loop], tangents: list[Variable | None]) -> list[Var
     first, last = plan.sequences, plan.sequences + plan.states
     moving: list[tuple[Any, Any]] = []
     loop = Sketch()
-    kept: list[tuple[Any, Any]] = []
+    stacks: list[tuple[Any, Any]] = []
     for k, (v, x, t) in enumerate(zip(inner, node.inputs[1:], tangents[1:], strict=True)):
         group = loop.sequences if k < first else loop.states if k < last else loop.constants
         group.append((v, x))
@@ -390,7 +390,7 @@ def push_forward(node: Apply[Loop], tangents: list[Variable | None]) -> list[Var
         outer = zeros_like(as_tensor_variable(x)) if t is None else t
         moving.append((v, tangent))
         if first <= k < last:
-            kept.append((tangent, v.type.narrow_variable(outer)))
+            stacks.append((tangent, v.type.narrow_variable(outer)))
         else:
             group.append((tangent, outer))
     smooth = [k for k, out in enumerate(outs[: len(plan.kinds)]) if is_continuous(out)]
@@ -398,17 +398,17 @@ def push_forward(node: Apply[Loop], tangents: list[Variable | None]) -> list[Var
         return [None] * len(node.outputs)
     along = Rop([outs[k] for k in smooth], [v for v, _ in moving], [t for _, t in moving], "ignore")
     by_output = dict(zip(smooth, along, strict=True))
-    loop.states += kept
-    _forward_results(loop, plan, inner, outs, by_output, kept)
+    loop.states += stacks
+    _forward_results(loop, plan, inner, outs, by_output, stacks)
     steps = node.outputs[-1] if plan.until else node.inputs[0]
     if plan.until and plan.backwards:
         steps_done = _steps(node)
         loop.sequences = [(v, steps_done.of(x)) for v, x in loop.sequences]
-    made = loop.run(steps, plan.backwards, op)[plan.states :]
-    found: list[Variable | None] = [None] * len(node.outputs)
-    for k, variable in zip(smooth, made, strict=True):
-        found[k] = variable
-    return found
+    results = loop.run(steps, plan.backwards, op)[plan.states :]
+    result: list[Variable | None] = [None] * len(node.outputs)
+    for k, variable in zip(smooth, results, strict=True):
+        result[k] = variable
+    return result
 
 
 def _forward_results(
@@ -417,11 +417,11 @@ def _forward_results(
     inner: Sequence[Any],
     outs: Sequence[Any],
     by_output: dict[int, Any],
-    kept: Sequence[tuple[Any, Any]],
+    stacks: Sequence[tuple[Any, Any]],
 ) -> None:
     """Say what becomes of the states, their tangents, and the tangents of the other outputs."""
     loop.results += [(outs[k], FINAL, None) for k in range(plan.states)]
-    tangents = iter(kept)
+    tangents = iter(stacks)
     for k, variable in by_output.items():
         if k < plan.states:
             state = next(tangents)[0]
@@ -443,43 +443,43 @@ def _pullback(node: Apply[Scan], cotangents: list[Variable]) -> list[Variable | 
 
 def _cotangents(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
     op: Scan = node.op
-    made, places = loop_of(node), places_in_loop(op)
-    inner: list[Any] = [DisconnectedType()() for _ in made]
+    results, places = loop_of(node), places_in_loop(op)
+    inner: list[Any] = [DisconnectedType()() for _ in results]
     firsts: list[Any] = [None] * len(op.depths)
-    for k, (g, place) in enumerate(zip(cotangents, places, strict=True)):
+    for k, (g, position) in enumerate(zip(cotangents, places, strict=True)):
         if isinstance(g.type, DisconnectedType):
             continue
         if k >= len(firsts):
-            inner[place] = g
+            inner[position] = g
             continue
         firsts[k], rows, last = parts_of_cotangent(g, op.depths[k])
-        if op.loop.plan.kinds[place] == FINAL and (firsts[k] is not None or rows is not None):
-            made = loop_of(node, op.whole_loop)
-        inner[place] = (rows, last)
-    kinds = made[0].owner.op.plan.kinds
-    for place in places[: len(firsts)]:
-        if isinstance(inner[place], tuple):
-            rows, last = inner[place]
-            inner[place] = last if kinds[place] == FINAL else _all_rows(made[place], rows, last)
+        if op.loop.plan.kinds[position] == FINAL and (firsts[k] is not None or rows is not None):
+            results = loop_of(node, op.whole_loop)
+        inner[position] = (rows, last)
+    kinds = results[0].owner.op.plan.kinds
+    for position in places[: len(firsts)]:
+        if isinstance(inner[position], tuple):
+            rows, last = inner[position]
+            inner[position] = last if kinds[position] == FINAL else _all_rows(results[position], rows, last)
     if all(isinstance(g.type, DisconnectedType) for g in inner):
-        found: list[Any] = [None] * len(made[0].owner.inputs)
+        result: list[Any] = [None] * len(results[0].owner.inputs)
     else:
-        found = list(pull_back(made[0].owner, inner))
-    return _by_buffers(node, found, firsts)
+        result = list(pull_back(results[0].owner, inner))
+    return _by_buffers(node, result, firsts)
 
 
 def _all_rows(like: Any, rows: Any, last: Any) -> Any:
     if last is None:
         return rows if rows is not None else DisconnectedType()()
-    whole = zeros_like(like) if rows is None else rows
-    return set_subtensor(whole[-1], whole[-1] + last)
+    full = zeros_like(like) if rows is None else rows
+    return set_subtensor(full[-1], full[-1] + last)
 
 
-def _by_buffers(node: Apply, found: list[Any], firsts: list[Any]) -> list[Variable | None]:
+def _by_buffers(node: Apply, cotangents: list[Any], firsts: list[Any]) -> list[Variable | None]:
     """Return cotangents of the inputs of a Scan, given those of the inputs of its loop and of first rows."""
     op: Scan = node.op
-    places = iter(found[1 + op.n_seqs :])
-    gradients: list[Variable | None] = found[: 1 + op.n_seqs]
+    places = iter(cotangents[1 + op.n_seqs :])
+    gradients: list[Variable | None] = cotangents[: 1 + op.n_seqs]
     for buffer, depth, first in zip([*op.outer_mitsot(node), *op.outer_sitsot(node)], op.depths, firsts, strict=True):
         starts = [next(places) for _ in range(depth)][::-1]
         gradients.append(_of_buffer(buffer, starts, first))
@@ -489,11 +489,11 @@ def _by_buffers(node: Apply, found: list[Any], firsts: list[Any]) -> list[Variab
 
 
 def _of_buffer(buffer: Any, starts: list[Any], first: Any) -> Any:
-    known = [g for g in starts if g is not None and not isinstance(g.type, DisconnectedType)]
-    if not known:
+    seen = [g for g in starts if g is not None and not isinstance(g.type, DisconnectedType)]
+    if not seen:
         return None if first is None else set_subtensor(zeros_like(buffer, dtype=first.dtype)[: len(starts)], first)
-    dtype = known[0].type.dtype
-    rows = [g if g in known else zeros_like(as_tensor_variable(buffer)[0], dtype=dtype) for g in starts]
+    dtype = seen[0].type.dtype
+    rows = [g if g in seen else zeros_like(as_tensor_variable(buffer)[0], dtype=dtype) for g in starts]
     if first is not None:
         rows = [g + first[k] for k, g in enumerate(rows)]
     return with_first_rows(buffer, rows, dtype)
@@ -507,18 +507,18 @@ def _pushforward(node: Apply[Scan], tangents: list[Variable | None]) -> list[Var
 
 def _tangents(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
     op: Scan = node.op
-    made, places = loop_of(node, op.whole_loop), places_in_loop(op)
+    results, places = loop_of(node, op.whole_loop), places_in_loop(op)
     starts = op.loop_inputs(tangents, lambda t, k, depth: None if t is None else start_of(t, k, depth))
-    along = push_forward(made[0].owner, starts)
+    along = push_forward(results[0].owner, starts)
     buffers = [*op.outer_mitsot(node), *op.outer_sitsot(node)]
     tangents_of = [*op.outer_mitsot(tangents), *op.outer_sitsot(tangents)]
-    found: list[Variable | None] = []
-    for k, place in enumerate(places):
-        moved: Any = along[place]
+    result: list[Variable | None] = []
+    for k, position in enumerate(places):
+        moved: Any = along[position]
         if k < len(buffers) and moved is not None:
             depth, t = op.depths[k], tangents_of[k]
             first: Any = zeros_like(buffers[k][:depth]) if t is None else t[:depth]
-            whole = expanded(first, depth, moved.shape[0])
-            moved = set_subtensor(whole[depth:], moved)
-        found.append(moved)
-    return found
+            full = expanded(first, depth, moved.shape[0])
+            moved = set_subtensor(full[depth:], moved)
+        result.append(moved)
+    return result

@@ -119,13 +119,13 @@ class Scan(Kinds, ComparedGraphOp):
         super().__setstate__({"_function": None, "options": self._options()})
 
     def _options(self) -> dict[str, Any]:
-        found: dict[str, Any] = {"on_unused_input": "ignore"}
+        result: dict[str, Any] = {"on_unused_input": "ignore"}
         if self.info.get("mode") is not None:
-            found["mode"] = self.info["mode"]
+            result["mode"] = self.info["mode"]
         profile = self.info.get("profile")
         if profile:
-            found["profile"] = profile if isinstance(profile, str) else (self.info["name"] or True)
-        return found
+            result["profile"] = profile if isinstance(profile, str) else (self.info["name"] or True)
+        return result
 
     # ---- what is made of it
 
@@ -182,8 +182,8 @@ class Scan(Kinds, ComparedGraphOp):
         states: list[Any] = []
         values: list[Any] = []
         for taps, result in zip(self.mitsot_taps(), self.inner_mitsot_outs(self.outputs), strict=True):
-            given = {-tap - 1: next(inner) for tap in taps}
-            mine = [given[k] if k in given else result.type.make_variable() for k in range(-min(taps))]
+            by_tap = {-tap - 1: next(inner) for tap in taps}
+            mine = [by_tap[k] if k in by_tap else result.type.make_variable() for k in range(-min(taps))]
             states += mine
             values += [result, *mine[:-1]]
         return states, values
@@ -203,24 +203,26 @@ class Scan(Kinds, ComparedGraphOp):
         TypeError
             If the number or a type of the inputs does not fit the inner graph.
         """
-        wanted = 1 + self.n_seqs + len(self.tap_array) + self.n_shared_outs + self.n_nit_sot
-        wanted += len(self.inner_non_seqs(self.inputs))
-        if len(inputs) != wanted:
-            raise TypeError(format_error(f"{self} takes {wanted} inputs, got {len(inputs)}", hint="pass one for each"))
-        given = [number_of_steps(inputs[0])]
-        given += [
+        expected = 1 + self.n_seqs + len(self.tap_array) + self.n_shared_outs + self.n_nit_sot
+        expected += len(self.inner_non_seqs(self.inputs))
+        if len(inputs) != expected:
+            raise TypeError(
+                format_error(f"{self} takes {expected} inputs, got {len(inputs)}", hint="pass one for each")
+            )
+        arguments = [number_of_steps(inputs[0])]
+        arguments += [
             stack_of(row, x) for row, x in zip(self.inner_seqs(self.inputs), self.outer_seqs(inputs), strict=True)
         ]
         states = [*self.inner_mitsot_outs(self.outputs), *self.inner_sitsot_outs(self.outputs)]
         buffers = [*self.outer_mitsot(inputs), *self.outer_sitsot(inputs)]
-        given += [stack_of(state, x) for state, x in zip(states, buffers, strict=True)]
+        arguments += [stack_of(state, x) for state, x in zip(states, buffers, strict=True)]
         fixed = [(self.inner_shared, self.outer_shared), (self.inner_non_seqs, self.outer_non_seqs)]
         shared, constants = (
             [v.type.narrow_variable(x) for v, x in zip(inner(self.inputs), outer(inputs), strict=True)]
             for inner, outer in fixed
         )
         counts = [as_tensor_variable(n) for n in self.outer_nitsot(inputs)]
-        return Apply(self, [*given, *shared, *counts, *constants], [make() for make in self._makers()])
+        return Apply(self, [*arguments, *shared, *counts, *constants], [make() for make in self._makers()])
 
     def _makers(self) -> list[Any]:
         """Return for each output what makes a variable of its type."""
@@ -247,30 +249,30 @@ class Scan(Kinds, ComparedGraphOp):
             storage[0] = value
 
     def _arranged(self, inputs: Sequence[Any], results: Sequence[Any]) -> list[Any]:
-        found: list[Any] = []
-        buffers, place = [*self.outer_mitsot(inputs), *self.outer_sitsot(inputs)], 0
+        result: list[Any] = []
+        buffers, position = [*self.outer_mitsot(inputs), *self.outer_sitsot(inputs)], 0
         for k, (buffer, depth) in enumerate(zip(buffers, self.depths, strict=True)):
-            found.append(np.concatenate([buffer[:depth], results[place]]))
-            place += depth if k < self.n_mit_sot else 1
-        shared = list(results[place : place + self.n_shared_outs])
-        place += self.n_shared_outs
-        return found + list(results[place : place + self.n_nit_sot]) + shared
+            result.append(np.concatenate([buffer[:depth], results[position]]))
+            position += depth if k < self.n_mit_sot else 1
+        shared = list(results[position : position + self.n_shared_outs])
+        position += self.n_shared_outs
+        return result + list(results[position : position + self.n_nit_sot]) + shared
 
     def loop_inputs(self, inputs: Sequence[Any], start: Any) -> list[Any]:
         """Return the inputs of the loop that runs; ``start(buffer, place, depth)`` is a row that it starts from."""
-        found = [inputs[0], *self.outer_seqs(inputs)]
+        result = [inputs[0], *self.outer_seqs(inputs)]
         for buffer, depth in zip([*self.outer_mitsot(inputs), *self.outer_sitsot(inputs)], self.depths, strict=True):
-            found += [start(buffer, place, depth) for place in range(depth - 1, -1, -1)]
+            result += [start(buffer, position, depth) for position in range(depth - 1, -1, -1)]
         constants = [v for v, used in zip(self.outer_non_seqs(inputs), self.used, strict=True) if used]
-        return [*found, *self.outer_shared(inputs), *constants]
+        return [*result, *self.outer_shared(inputs), *constants]
 
     # ---- comparing, copies
 
     def settings(self) -> Hashable:
         """Return what besides the inner graph tells loops apart."""
         without = ("destroy_map", "gpua", "strict")
-        known = {k: str(v) for k, v in self.info.items() if k not in without}
-        return tuple(sorted(known.items())), self.preallocate
+        table = {k: str(v) for k, v in self.info.items() if k not in without}
+        return tuple(sorted(table.items())), self.preallocate
 
     def _key(self) -> tuple[Any, ...]:
         return type(self), self.settings(), tuple(v.type for v in (*self.inputs, *self.outputs))
@@ -324,35 +326,35 @@ class Scan(Kinds, ComparedGraphOp):
 
     def inner_connection_pattern(self) -> list[list[bool]]:
         """Tell for each inner input which inner outputs depend differentiably on it in one step."""
-        found: list[list[bool]] = io_connection_pattern(self.inputs, self.outputs)
-        return found
+        result: list[list[bool]] = io_connection_pattern(self.inputs, self.outputs)
+        return result
 
     def connection_pattern(self, node: Apply[Self]) -> list[list[bool]]:
         """Tell which outputs depend on which inputs, through any number of steps."""
         mappings, pattern = self.var_mappings, self.inner_connection_pattern()
         inner_inputs, inner_outputs = mappings["inner_inp_from_outer_inp"], mappings["inner_out_from_outer_out"]
         outputs = range(len(node.outputs))
-        found = [
-            [any(pattern[i][o] for o in inner_outputs[k] for i in inner_inputs[place]) for k in outputs]
-            for place in range(len(node.inputs))
+        result = [
+            [any(pattern[i][o] for o in inner_outputs[k] for i in inner_inputs[index]) for k in outputs]
+            for index in range(len(node.inputs))
         ]
         state_of = {k: i for k in outputs if (i := mappings["outer_inp_from_outer_out"][k]) >= 0 and inner_inputs[i]}
         changed = True
         while changed:
             changed = False
-            for reached in found:
-                for k, place in state_of.items():
+            for reached in result:
+                for k, position in state_of.items():
                     if reached[k]:
-                        more = [a or b for a, b in zip(reached, found[place], strict=True)]
+                        more = [a or b for a, b in zip(reached, result[position], strict=True)]
                         changed, reached[:] = changed or more != reached, more
-        return found
+        return result
 
     def __str__(self) -> str:
         return f"{'do_while' if self.as_while else 'for'}{{cpu,{self.name or 'scan_fn'}}}"
 
 
-def _row(buffer: Any, place: int, depth: int) -> Any:
-    return buffer[place, ...]
+def _row(buffer: Any, position: int, depth: int) -> Any:
+    return buffer[position, ...]
 
 
 class Loop(Scan):
@@ -416,10 +418,10 @@ class Loop(Scan):
         # Its variables stand for no value: test values of what is outside cannot be computed inside.
         flags = config.change_flags(allow_gc=True, compute_test_value="off", compute_test_value_opt="off")
         with flags, lowered_for_loop(self.plan.loop_spec()):
-            made = super().compiled()
-        if self.memory.allow_gc and hasattr(made.machine, "buffer_limit"):
-            made.machine.buffer_limit = 0
-        return made
+            result = super().compiled()
+        if self.memory.allow_gc and hasattr(result.machine, "buffer_limit"):
+            result.machine.buffer_limit = 0
+        return result
 
     def codes(self) -> LoopCodes | None:
         """Return the code that does all steps in a call, where there is some; None where there is to be none."""
@@ -461,9 +463,9 @@ class Loop(Scan):
 
     def keeping(self, states: Iterable[int]) -> Loop:
         """Return the loop that keeps some of its states of all steps, where they are arrays."""
-        plan, wanted = self.plan, set(states)
+        plan, selection = self.plan, set(states)
         kinds = tuple(
-            STACK if k in wanted and isinstance(v.type, TensorType) else kind
+            STACK if k in selection and isinstance(v.type, TensorType) else kind
             for k, (kind, v) in enumerate(zip(plan.kinds, self.values, strict=True))
         )
         if kinds == plan.kinds:
@@ -474,13 +476,13 @@ class Loop(Scan):
     @property
     def values(self) -> list[Variable]:
         """The inner outputs that become outputs."""
-        found: list[Variable] = list(self.fgraph.outputs)
-        return found[:-1] if self.plan.until else found
+        result: list[Variable] = list(self.fgraph.outputs)
+        return result[:-1] if self.plan.until else result
 
     def _output(self, kind: str, inner: Variable) -> Variable:
         of: Any = inner.type
-        made: Variable = of.with_lengths((None, *of.shape)).make_variable() if kind == STACK else of.make_variable()
-        return made
+        result: Variable = of.with_lengths((None, *of.shape)).make_variable() if kind == STACK else of.make_variable()
+        return result
 
     def _done(self) -> list[Variable]:
         return [TensorType("int64", ()).make_variable()] if self.plan.until else []
@@ -490,13 +492,13 @@ class Loop(Scan):
     ) -> None:
         """Run all steps."""
         n, codes = int(inputs[0]), self._codes
-        found = codes.run(n, inputs[1:]) if n > 0 and isinstance(codes, LoopCodes) else None
-        if found is not None and found[0] == n:
-            done, results = found
+        value = codes.run(n, inputs[1:]) if n > 0 and isinstance(codes, LoopCodes) else None
+        if value is not None and value[0] == n:
+            done, results = value
         else:
             self.check_lengths(n, inputs[1 : 1 + self.plan.sequences])
             run = Run(self, n, inputs[1:])
-            done = run.take(*found) if found is not None else 0 if n == 0 else run.native() or run.steps()
+            done = run.take(*value) if value is not None else 0 if n == 0 else run.native() or run.steps()
             results = run.results(done)
         if self.plan.until:
             results.append(np.asarray(done))
@@ -557,10 +559,10 @@ class Loop(Scan):
     def info(self) -> dict[str, Any]:  # type: ignore[override]
         """What there is, as for a Scan: all states are sitsots here."""
         counts = ("n_seqs", "n_mit_mot", "n_mit_mot_outs", "n_mit_sot", "n_sit_sot", "n_nit_sot", "n_shared_outs")
-        found: dict[str, Any] = {name: getattr(self, name) for name in (*counts, "tap_array", "mit_mot_out_slices")}
-        found |= {"name": self.name, "mode": self.options.get("mode"), "profile": self.options.get("profile", False)}
-        found |= {"as_while": self.as_while, "truncate_gradient": self.plan.truncate, "destroy_map": {}}
-        return found | {"allow_gc": self.memory.allow_gc, "gpua": False, "strict": False}
+        result: dict[str, Any] = {name: getattr(self, name) for name in (*counts, "tap_array", "mit_mot_out_slices")}
+        result |= {"name": self.name, "mode": self.options.get("mode"), "profile": self.options.get("profile", False)}
+        result |= {"as_while": self.as_while, "truncate_gradient": self.plan.truncate, "destroy_map": {}}
+        return result | {"allow_gc": self.memory.allow_gc, "gpua": False, "strict": False}
 
 
 @shape_rule.register(Loop)
@@ -570,26 +572,26 @@ def _shape(node: Apply[Loop], input_shapes: list[Any]) -> list[Any]:
     steps = node.outputs[-1] if plan.until else node.inputs[0]
     rows: list[Any] = [as_tensor_variable(s)[0] for s in node.inputs[1 : 1 + plan.sequences]]
     shapes = op.inner_shapes([*rows, *node.inputs[1 + plan.sequences :]])
-    found: list[Any] = []
+    result: list[Any] = []
     for k, (kind, shape) in enumerate(zip(plan.kinds, shapes, strict=False)):
         if k < plan.states:
             shape = input_shapes[1 + plan.sequences + k]
         elif kind == SUM:
             like = plan.likes[k]
             shape = input_shapes[1 + like][1 if like < plan.sequences else 0 :]
-        found.append(None if shape is None else (steps, *shape) if kind == STACK else tuple(shape))
-    return [*found, ()] if plan.until else found
+        result.append(None if shape is None else (steps, *shape) if kind == STACK else tuple(shape))
+    return [*result, ()] if plan.until else result
 
 
 @shape_rule.register(Scan)
 def _shape_of_kinds(node: Apply[Scan], input_shapes: list[Any]) -> list[Any]:
     op: Scan = node.op
     places = [sum(op.depths[:k]) for k in range(len(op.depths))]
-    made: list[Any] = op.whole_loop(*op.loop_inputs(node.inputs, _row), return_list=True)
-    found: list[Any] = []
-    for place, depth in zip(places, op.depths, strict=True):
-        rows = made[place]
-        found.append((shape_i(rows, 0) + depth, *(shape_i(rows, i) for i in range(1, rows.type.ndim))))
+    results: list[Any] = op.whole_loop(*op.loop_inputs(node.inputs, _row), return_list=True)
+    result: list[Any] = []
+    for position, depth in zip(places, op.depths, strict=True):
+        rows = results[position]
+        result.append((shape_i(rows, 0) + depth, *(shape_i(rows, i) for i in range(1, rows.type.ndim))))
     first = op.whole_loop.plan.states
-    found += [tuple(shape_i(v, i) for i in range(v.type.ndim)) for v in made[first : first + op.n_nit_sot]]
-    return found + [None] * op.n_shared_outs
+    result += [tuple(shape_i(v, i) for i in range(v.type.ndim)) for v in results[first : first + op.n_nit_sot]]
+    return result + [None] * op.n_shared_outs

@@ -221,17 +221,17 @@ class Kinds:
             from indices in Y to an index in X, -1 for none, where X is a set of outer variables, and to a list of
             indices where it is a set of inner variables.
         """
-        found: dict[str, dict[int, Any]] = {f"{x}_from_{y}": {} for x in _SETS for y in _SETS if x != y}
+        result: dict[str, dict[int, Any]] = {f"{x}_from_{y}": {} for x in _SETS for y in _SETS if x != y}
         for group in self._groups(inner_inputs):
             for source, places in group.items():
-                for place in places:
+                for position in places:
                     for target, others in group.items():
                         if target != source:
                             single = others[0] if others else -1
-                            found[f"{target}_from_{source}"][place] = (
+                            result[f"{target}_from_{source}"][position] = (
                                 list(others) if target.startswith("inner") else single
                             )
-        return found
+        return result
 
     def _groups(self, inner_inputs: int) -> list[dict[str, list[int]]]:
         """Return the variables of each sequence, output and constant, by their places."""
@@ -268,12 +268,12 @@ def _part(variables: Sequence[Any], first: int, number: int) -> list[Any]:
     return list(variables[first : first + number])
 
 
-def _inputs(given: Apply | Sequence[Any]) -> list[Any]:
-    return list(given.inputs if isinstance(given, Apply) else given)
+def _inputs(argument: Apply | Sequence[Any]) -> list[Any]:
+    return list(argument.inputs if isinstance(argument, Apply) else argument)
 
 
-def _outputs(given: Apply | Sequence[Any]) -> list[Any]:
-    return list(given.outputs if isinstance(given, Apply) else given)
+def _outputs(argument: Apply | Sequence[Any]) -> list[Any]:
+    return list(argument.outputs if isinstance(argument, Apply) else argument)
 
 
 # ---- The plan: how inputs and outputs go together, and the use of memory
@@ -376,16 +376,16 @@ def expanded(rows: Any, number: int, steps: Any) -> Any:
     """Return an array that begins with `number` rows and has room for those of `steps` steps."""
     lengths = [rows.shape[i] for i in range(1, rows.type.ndim)]
     empty = AllocEmpty(rows.type.dtype)(steps + number, *lengths)
-    found = set_subtensor(empty[:number], rows)
-    found.tag.nan_guard_mode_check = False
-    return found
+    result = set_subtensor(empty[:number], rows)
+    result.tag.nan_guard_mode_check = False
+    return result
 
 
-def start_of(buffer: Any, place: int, depth: int) -> Any:
+def start_of(buffer: Any, position: int, depth: int) -> Any:
     """Return row `place` of the first `depth` rows of a buffer."""
     rows = _written(buffer, first_rows(depth))
     if rows is None:
-        return buffer[place]
+        return buffer[position]
     if depth == 1:
         single = rows.owner.inputs[0] if rows.owner is not None and isinstance(rows.owner.op, Rebroadcast) else rows
         node = single.owner
@@ -393,7 +393,7 @@ def start_of(buffer: Any, place: int, depth: int) -> Any:
             inner: Any = node.inputs[0]
             if tuple(node.op.order) == ("x", *range(inner.type.ndim)):
                 return inner
-    return rows[place]
+    return rows[position]
 
 
 def _written(buffer: Variable, entries: tuple[Slice]) -> Any:
@@ -403,8 +403,8 @@ def _written(buffer: Variable, entries: tuple[Slice]) -> Any:
         return None
     if node.op.entries != entries:
         return None
-    part, whole = node.inputs[1].type, node.inputs[0].type
-    return node.inputs[1] if part.ndim == whole.ndim else None
+    part, full = node.inputs[1].type, node.inputs[0].type
+    return node.inputs[1] if part.ndim == full.ndim else None
 
 
 def parts_of_cotangent(g: Any, depth: int) -> tuple[Any, Any, Any]:
@@ -440,8 +440,8 @@ def _is_zero(v: Variable) -> bool:
 def with_first_rows(like: Any, rows: list[Any], dtype: str) -> Any:
     """Return zeros like a buffer, but for its first rows."""
     zeros = T.zeros_like(as_tensor_variable(like), dtype=dtype)
-    given = T.shape_padleft(rows[0]) if len(rows) == 1 else T.stack(rows)
-    return set_subtensor(zeros[: len(rows)], given)
+    first_rows = T.shape_padleft(rows[0]) if len(rows) == 1 else T.stack(rows)
+    return set_subtensor(zeros[: len(rows)], first_rows)
 
 
 def reads_rows_after(node: Apply, depth: int) -> bool:
@@ -492,9 +492,9 @@ def check_inner_graph(op: Any) -> None:
                 hint="write it at one step: gradients of loops are loops with a sum or a state here",
             )
         )
-    known = set(op.inputs)
+    seen = set(op.inputs)
     for root in graph_inputs(op.outputs):
-        if root not in known and not isinstance(root, Constant):
+        if root not in seen and not isinstance(root, Constant):
             raise MissingInputError(
                 format_error(
                     f"{op} is missing an input: {root}", context=[describe(root)], hint="add it to the inner inputs"
@@ -506,8 +506,8 @@ def draws(results: Sequence[Any], changing: set[Any]) -> list[Any]:
     """Return the arrays that come of states which are no arrays: gradients need those of each step."""
     if all(isinstance(v.type, TensorType) for v in changing):
         return []
-    found = []
+    result = []
     for node in toposort(list(changing), list(results)):
         if any(not isinstance(v.type, TensorType) for v in node.inputs if not isinstance(v, Constant)):
-            found += [v for v in node.outputs if isinstance(v.type, TensorType)]
-    return [v for v in dict.fromkeys(found) if v not in results]
+            result += [v for v in node.outputs if isinstance(v.type, TensorType)]
+    return [v for v in dict.fromkeys(result) if v not in results]

@@ -156,16 +156,16 @@ class Run:
         if not self.op.memory.preallocate:
             return 0
         fn, codes = self.op.compiled(), self.op.codes()
-        found = codes.run(self.n, self.given) if codes is not None and codes.made(self.n, self.given) else None
-        if found is None:
+        result = codes.run(self.n, self.given) if codes is not None and codes.made(self.n, self.given) else None
+        if result is None:
             repeat = loop_runner(fn.machine, plan.loop_spec())
             if repeat is None:
                 return 0
             begin = perf_counter()
-            found = repeat(self.n, self.given, self._shape_error)
+            result = repeat(self.n, self.given, self._shape_error)
             if codes is not None:
-                codes.note(found[0], self.given, perf_counter() - begin)
-        return self.take(*found)
+                codes.note(result[0], self.given, perf_counter() - begin)
+        return self.take(*result)
 
     def take(self, done: int, outputs: list[Any]) -> int:
         """Take the results of native code; those of loops that may end early have rows for all steps."""
@@ -222,11 +222,11 @@ class Run:
         """Return the shape that output k would have in a step: that of a step on zeros, where it can be done."""
         try:
             rows = [np.zeros(s.shape[1:], s.dtype) for s in self.sequences]
-            found: tuple[int, ...] = self.op.runner()([*rows, *self.start, *self.constants])[k].shape
+            result: tuple[int, ...] = self.op.runner()([*rows, *self.start, *self.constants])[k].shape
         except (ArithmeticError, IndexError, ValueError):
             of: Any = self.op.values[k].type
             return tuple(length or 0 for length in of.shape)
-        return found
+        return result
 
 
 def _shape_text(op: Any, k: int, step: int, got: Sequence[int], expected: Sequence[int]) -> str:

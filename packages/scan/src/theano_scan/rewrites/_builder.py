@@ -26,10 +26,10 @@ def rule(
     """Return a decorator that makes a rule of a function and registers it with the rules of canonicalization."""
 
     def decorate(function: Transform) -> NodeRewriter:
-        made = node_rewriter(list(tracks), phase=Phase.CANONICALIZE, name=name)(function)
+        result = node_rewriter(list(tracks), phase=Phase.CANONICALIZE, name=name)(function)
         databases: Any = optdb
-        databases[Phase.CANONICALIZE.tag].register(name, made, *tags, aliases=aliases)
-        return made
+        databases[Phase.CANONICALIZE.tag].register(name, result, *tags, aliases=aliases)
+        return result
 
     return decorate
 
@@ -88,19 +88,19 @@ class LoopBuilder:
         rows = [p for p in self.rows if p[0] in used]
         constants = [p for p in self.constants if p[0] in used]
         pairs = [*rows, *self.states, *constants]
-        place = {inner: k for k, (inner, _) in enumerate(pairs)}
+        positions = {inner: k for k, (inner, _) in enumerate(pairs)}
         plan: Plan = replace(
             self.plan,
             sequences=len(rows),
             states=len(self.states),
             kinds=tuple(r[1] for r in self.results),
-            likes=tuple(-1 if r[2] is None else place[r[2]] for r in self.results),
+            likes=tuple(-1 if r[2] is None else positions[r[2]] for r in self.results),
         )
         op = Loop([inner for inner, _ in pairs], outputs, plan, self.op.name, self.op.options, self.op.memory)
-        made: list[Any] = op(self.node.inputs[0], *(outer for _, outer in pairs), return_list=True)
-        new = {r[3]: made[k] for k, r in enumerate(self.results) if r[3] is not None}
+        results: list[Any] = op(self.node.inputs[0], *(outer for _, outer in pairs), return_list=True)
+        new = {r[3]: results[k] for k, r in enumerate(self.results) if r[3] is not None}
         place_of = {id(r): k for k, r in enumerate(self.results)}
-        new |= {old: made[place_of[id(r)]] for old, r in self.twins.items()}
+        new |= {old: results[place_of[id(r)]] for old, r in self.twins.items()}
         if self.plan.until:
-            new[self.node.outputs[-1]] = made[-1]
-        return new, made
+            new[self.node.outputs[-1]] = results[-1]
+        return new, results

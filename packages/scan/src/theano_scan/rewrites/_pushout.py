@@ -25,8 +25,8 @@ class Wholes:
         Inner variable -> its values in all steps.
     """
 
-    def __init__(self, builder: LoopBuilder, known: dict[Any, Any]) -> None:
-        self.known = dict(known)
+    def __init__(self, builder: LoopBuilder, table: dict[Any, Any]) -> None:
+        self.known = dict(table)
         self.fixed: dict[Any, Any] = dict(builder.constants)
 
     def add(self, node: Apply) -> bool:
@@ -39,10 +39,10 @@ class Wholes:
         if not any(v in self.known for v in inputs):
             (self.fixed[node.outputs[0]],) = [node.op(*[self.fixed.get(v, v) for v in inputs])]
             return True
-        made = self._whole(node.op, inputs)
-        if made is None:
+        output = self._whole(node.op, inputs)
+        if output is None:
             return False
-        self.known[node.outputs[0]] = made
+        self.known[node.outputs[0]] = output
         return True
 
     def _whole(self, op: Any, inputs: list[Any]) -> Any:
@@ -125,7 +125,7 @@ def scan_pushout_seqs_ops(fgraph: FunctionGraph, node: Apply[Loop]) -> Found:
 
 def _border(results: Sequence[Any], outside: set[Any]) -> list[Any]:
     """Return those variables of `outside` that what stays inside uses."""
-    found: dict[Any, None] = {}
+    result: dict[Any, None] = {}
     seen: set[Any] = set()
     pending = list(results)
     while pending:
@@ -134,10 +134,10 @@ def _border(results: Sequence[Any], outside: set[Any]) -> list[Any]:
             continue
         seen.add(v)
         if v in outside:
-            found[v] = None
+            result[v] = None
         elif v.owner is not None:
             pending += v.owner.inputs
-    return list(found)
+    return list(result)
 
 
 @rule(Loop, name="scan_pushout_dot1", tags=MORE_MEMORY)
@@ -151,25 +151,25 @@ def scan_pushout_dot1(fgraph: FunctionGraph, node: Apply[Loop]) -> Found:
     if not sums:
         return None
     rows = dict(builder.rows)
-    kept = {r[0]: r for r in builder.results if r[1] == STACK}
+    stacked_results = {r[0]: r for r in builder.results if r[1] == STACK}
     products = []
     for r in sums:
         builder.results.remove(r)
         factors = []
         for factor in r[0].owner.inputs:
             base, order = _without_dimshuffle(factor)
-            if base not in rows and base not in kept:
-                kept[base] = [base, STACK, None, None]
-                builder.results.append(kept[base])
+            if base not in rows and base not in stacked_results:
+                stacked_results[base] = [base, STACK, None, None]
+                builder.results.append(stacked_results[base])
             factors.append((base, order))
         products.append((r[3], factors))
-    new, made = builder.build()
-    stacks = {r[0]: made[k] for k, r in enumerate(builder.results) if r[1] == STACK}
-    found = {old: v for old, v in new.items() if fgraph.has_clients(old)}
+    new, results = builder.build()
+    stacks = {r[0]: results[k] for k, r in enumerate(builder.results) if r[1] == STACK}
+    result = {old: v for old, v in new.items() if fgraph.has_clients(old)}
     for old, factors in products:
         a, b = (_all_steps(stacks.get(base, rows.get(base)), order) for base, order in factors)
-        found[old] = old.type.narrow_variable(T.dot(_flat(a.dimshuffle(0, 2, 1)).T, _flat(b)))
-    return found
+        result[old] = old.type.narrow_variable(T.dot(_flat(a.dimshuffle(0, 2, 1)).T, _flat(b)))
+    return result
 
 
 def _flat(stack: Any) -> Any:
@@ -193,12 +193,12 @@ def scan_split_sums(fgraph: FunctionGraph, node: Apply[Loop]) -> Found:
             split.append((r[3], terms))
     if not split:
         return None
-    new, made = builder.build()
-    place = {id(r): made[k] for k, r in enumerate(builder.results)}
-    found = {old: v for old, v in new.items() if fgraph.has_clients(old)}
+    new, results = builder.build()
+    by_identity = {id(r): results[k] for k, r in enumerate(builder.results)}
+    result = {old: v for old, v in new.items() if fgraph.has_clients(old)}
     for old, terms in split:
-        found[old] = old.type.narrow_variable(T.add(*(place[id(term)] for term in terms)))
-    return found
+        result[old] = old.type.narrow_variable(T.add(*(by_identity[id(term)] for term in terms)))
+    return result
 
 
 def _is_sum_with_product(v: Any) -> bool:
@@ -236,10 +236,10 @@ def scan_pushout_sums(fgraph: FunctionGraph, node: Apply[Loop]) -> Found:
     if not gone:
         return None
     builder.results = [r for r in builder.results if not any(r is g for g in gone)]
-    new, made = builder.build()
-    stacks = {r[0]: made[k] for k, r in enumerate(builder.results) if r[1] == STACK}
+    new, results = builder.build()
+    stacks = {r[0]: results[k] for k, r in enumerate(builder.results) if r[1] == STACK}
     wholes = Wholes(builder, dict(builder.rows) | stacks)
-    found: dict[Variable, Variable] = {old: v for old, v in new.items() if fgraph.has_clients(old)}
+    items: dict[Variable, Variable] = {old: v for old, v in new.items() if fgraph.has_clients(old)}
     for r in gone:
         total, order = _without_dimshuffle(r[0])
         op: Any = total.owner.op
@@ -247,8 +247,8 @@ def scan_pushout_sums(fgraph: FunctionGraph, node: Apply[Loop]) -> Found:
         _computes(wholes, summed)
         axes = (0, *(axis + 1 for axis in op.axes(summed.type.ndim)))
         result: Any = Sum(axes, op.dtype, op.acc_dtype)(wholes.known[summed])
-        found[r[3]] = r[3].type.narrow_variable(result if order is None else result.dimshuffle(*order))
-    return found
+        items[r[3]] = r[3].type.narrow_variable(result if order is None else result.dimshuffle(*order))
+    return items
 
 
 def _is_sum_of(builder: LoopBuilder, v: Any, sources: set[Any]) -> bool:
@@ -275,41 +275,41 @@ def scan_pushout_output(fgraph: FunctionGraph, node: Apply[Loop]) -> Found:
     if node.op.plan.until:
         return None
     builder = LoopBuilder(node)
-    kept = {r[0]: r[3] for r in builder.results if r[1] == STACK}
+    stacks = {r[0]: r[3] for r in builder.results if r[1] == STACK}
     gone: list[list[Any]] = []
-    for r in _products_at_the_end(builder, kept):
+    for r in _products_at_the_end(builder, stacks):
         factor = r[0].owner.inputs[0]
-        if factor not in kept and factor not in dict(builder.rows):
+        if factor not in stacks and factor not in dict(builder.rows):
             builder.results.append([factor, STACK, None, None])
-            kept[factor] = _stand_in(factor)
+            stacks[factor] = _stand_in(factor)
     for r in builder.others:
-        sources = {v: old for v, old in kept.items() if v is not r[0]}
+        sources = {v: old for v, old in stacks.items() if v is not r[0]}
         if r[1] == STACK and _leaves_loop(builder, r[0], sources):
             gone.append(r)
-            del kept[r[0]]
+            del stacks[r[0]]
     if not gone:
         return None
     builder.results = [r for r in builder.results if not any(r is g for g in gone)]
-    new, made = builder.build()
+    new, results = builder.build()
     wholes = Wholes(
-        builder, dict(builder.rows) | {r[0]: made[k] for k, r in enumerate(builder.results) if r[1] == STACK}
+        builder, dict(builder.rows) | {r[0]: results[k] for k, r in enumerate(builder.results) if r[1] == STACK}
     )
-    found: dict[Variable, Variable] = {old: v for old, v in new.items() if fgraph.has_clients(old)}
+    result: dict[Variable, Variable] = {old: v for old, v in new.items() if fgraph.has_clients(old)}
     for r in gone:
         _computes(wholes, r[0])
-        found[r[3]] = r[3].type.narrow_variable(wholes.known[r[0]])
-    return found
+        result[r[3]] = r[3].type.narrow_variable(wholes.known[r[0]])
+    return result
 
 
-def _products_at_the_end(builder: LoopBuilder, kept: dict[Any, Any]) -> list[list[Any]]:
+def _products_at_the_end(builder: LoopBuilder, stacks: dict[Any, Any]) -> list[list[Any]]:
     """Return the kept products with a constant matrix that nothing else in the loop uses: one product can do them."""
-    found = [
+    result = [
         r for r in builder.others if r[1] == STACK and r[3] is not None and _is_product_with_constant(builder, r[0])
     ]
-    if not found:
+    if not result:
         return []
     used = {v for n in _nodes(builder) for v in n.inputs}
-    return [r for r in found if r[0] not in used and sum(r[0] is other[0] for other in builder.results) == 1]
+    return [r for r in result if r[0] not in used and sum(r[0] is other[0] for other in builder.results) == 1]
 
 
 def _is_product_with_constant(builder: LoopBuilder, v: Variable) -> bool:
@@ -331,15 +331,15 @@ def _leaves_loop(builder: LoopBuilder, inner: Variable, sources: dict[Any, Any])
 
 def _near(inner: Any, sources: Collection[Any]) -> list[Any]:
     """Return all variables between a result and the kept values that it is computed of."""
-    found: dict[Any, None] = {}
+    result: dict[Any, None] = {}
     pending = list(inner.owner.inputs)
     while pending:
         v = pending.pop()
-        if v not in found:
-            found[v] = None
+        if v not in result:
+            result[v] = None
             if v not in sources and v.owner is not None:
                 pending += v.owner.inputs
-    return list(found)
+    return list(result)
 
 
 def _computes(wholes: Wholes, inner: Variable) -> bool:

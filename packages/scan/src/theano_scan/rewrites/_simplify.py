@@ -51,11 +51,11 @@ def scan_remove_plain(fgraph: FunctionGraph, node: Apply[Loop]) -> Found:
     """Rows of sequences that are kept of all steps are the sequences; what is the same in all steps is repeated."""
     op: Loop = node.op
     plan: Plan = op.plan
-    place = {v: k for k, v in enumerate(op.fgraph.inputs)}
+    positions = {v: k for k, v in enumerate(op.fgraph.inputs)}
     first, last = plan.sequences, plan.sequences + plan.states
-    found: dict[Variable, Variable] = {}
+    result: dict[Variable, Variable] = {}
     for old, kind, value in zip(node.outputs, plan.kinds, op.values, strict=False):
-        k = place.get(value, -1)
+        k = positions.get(value, -1)
         if kind != STACK or k < 0 or first <= k < last or not fgraph.has_clients(old):
             continue
         outer: Any = node.inputs[1 + k]
@@ -63,11 +63,11 @@ def scan_remove_plain(fgraph: FunctionGraph, node: Apply[Loop]) -> Found:
         if k < first:
             if not _is_length(fgraph, node.inputs[0], outer) or (plan.until and plan.backwards):
                 continue
-            whole = outer[:steps] if plan.until else outer
+            full = outer[:steps] if plan.until else outer
         else:
-            whole = T.alloc(outer, steps, *(outer.shape[i] for i in range(outer.type.ndim)))
-        found[old] = old.type.narrow_variable(whole)
-    return found or None
+            full = T.alloc(outer, steps, *(outer.shape[i] for i in range(outer.type.ndim)))
+        result[old] = old.type.narrow_variable(full)
+    return result or None
 
 
 def _is_length(fgraph: FunctionGraph, n: Variable, sequence: Variable) -> bool:
@@ -95,11 +95,11 @@ def scan_save_mem(fgraph: FunctionGraph, node: Apply[Subtensor]) -> Found:
         return None
     builder = LoopBuilder(loop)
     builder.results[k][1:] = [LAST, None, None]
-    new, made = builder.build()
-    found: dict[Variable, Variable] = {old: v for old, v in new.items() if fgraph.has_clients(old)}
+    new, results = builder.build()
+    result: dict[Variable, Variable] = {old: v for old, v in new.items() if fgraph.has_clients(old)}
     for client in clients:
-        found[client.outputs[0]] = made[k]  # type: ignore[union-attr]  # all are nodes
-    return found
+        result[client.outputs[0]] = results[k]  # type: ignore[union-attr]  # all are nodes
+    return result
 
 
 def _takes_last(node: Apply) -> bool:
@@ -130,12 +130,12 @@ def scan_push_constants(fgraph: FunctionGraph, node: Apply[Loop]) -> Found:
         return None
     builder = LoopBuilder(node)
     summed = {r[2] for r in builder.results}
-    known = {
+    table = {
         v: x.clone() for v, x in builder.constants if _is_number(x) and x.type.exact == v.type.exact and v not in summed
     }
-    if not known:
+    if not table:
         return None
-    builder.substitute(known)
+    builder.substitute(table)
     return _used(fgraph, builder)
 
 
@@ -153,7 +153,7 @@ def scan_merge_inouts(fgraph: FunctionGraph, node: Apply[Loop]) -> Found:
     ]
     starts = node.inputs[1 + plan.sequences : 1 + plan.sequences + plan.states]
     results = list(zip(plan.kinds, plan.likes, node.op.values, strict=True))
-    if all(len(set(found)) == len(found) for found in (ways, starts, results)):
+    if all(len(set(value)) == len(value) for value in (ways, starts, results)):
         return None
     builder = LoopBuilder(node)
     if not _simplify(builder):
@@ -176,8 +176,8 @@ def scan_merge(fgraph: FunctionGraph, node: Apply[Loop]) -> Found:
 
 def _instead_of_both(fgraph: FunctionGraph, builder: LoopBuilder, loops: Sequence[Apply]) -> Found:
     """Return what the outputs of two loops are now; of one of them, where it does all that the other does."""
-    new, made = builder.build()
-    joined = made[0].owner
+    new, results = builder.build()
+    joined = results[0].owner
     for loop in loops:
         if joined.op == loop.op and joined.inputs == loop.inputs:
             new = {old: loop.outputs[joined.outputs.index(v)] for old, v in new.items() if old.owner is not loop}
@@ -207,8 +207,8 @@ def _go_together(a: Apply, b: Apply) -> bool:
 
 
 def _needs(node: Apply, other: Apply) -> bool:
-    made = set(other.outputs)
-    return any(v in made for v in ancestors(list(node.inputs)))
+    results = set(other.outputs)
+    return any(v in results for v in ancestors(list(node.inputs)))
 
 
 def _joined(a: LoopBuilder, b: LoopBuilder) -> LoopBuilder:
@@ -225,9 +225,9 @@ def _simplify(builder: LoopBuilder) -> bool:
     for pairs in (builder.rows, builder.constants):
         first: dict[Any, Any] = {}
         for inner, outer in pairs:
-            kept = first.setdefault((outer, inner.type), inner)
-            if kept is not inner:
-                instead[inner] = kept
+            original = first.setdefault((outer, inner.type), inner)
+            if original is not inner:
+                instead[inner] = original
     if instead:
         _put_instead(builder, instead)
     twins = _equal_states(builder)
@@ -249,18 +249,18 @@ def _equal_states(builder: LoopBuilder) -> dict[int, int]:
     States that start equal are taken for equal until a step makes a difference, which may make others differ in turn.
     """
     first: dict[Any, int] = {}
-    found = {
+    result = {
         j: i for j, (inner, start) in enumerate(builder.states) if (i := first.setdefault((start, inner.type), j)) != j
     }
-    while found:
+    while result:
         bodies = [r[0] for r in builder.results[: len(builder.states)]]
-        bodies = clone_replace(bodies, {builder.states[j][0]: builder.states[i][0] for j, i in found.items()})
-        wrong = [j for j, i in found.items() if not _same(bodies[i], bodies[j])]
+        bodies = clone_replace(bodies, {builder.states[j][0]: builder.states[i][0] for j, i in result.items()})
+        wrong = [j for j, i in result.items() if not _same(bodies[i], bodies[j])]
         if not wrong:
-            return found
+            return result
         for j in wrong:
-            del found[j]
-    return found
+            del result[j]
+    return result
 
 
 def _drop_states(builder: LoopBuilder, twins: dict[int, int]) -> bool:
@@ -278,18 +278,20 @@ def _drop_states(builder: LoopBuilder, twins: dict[int, int]) -> bool:
 
 def _drop_results(builder: LoopBuilder) -> Sequence[Any]:
     """Let results go that are equal to others of their kind."""
-    kept = [r for r in builder.results[: len(builder.states)] if r[1] in (STACK, LAST)]
-    known = len(kept)
+    selection = [r for r in builder.results[: len(builder.states)] if r[1] in (STACK, LAST)]
+    count = len(selection)
     gone: list[list[Any]] = []
     for r in builder.others:
-        twin = next((k for k in kept if k[1] == r[1] and (r[1] != SUM or k[2] is r[2]) and _same(k[0], r[0])), None)
+        twin = next(
+            (k for k in selection if k[1] == r[1] and (r[1] != SUM or k[2] is r[2]) and _same(k[0], r[0])), None
+        )
         if twin is None:
-            kept.append(r)
+            selection.append(r)
         else:
             gone.append(r)
             if r[3] is not None:
                 builder.twins[r[3]] = twin
-    builder.results = [*builder.results[: len(builder.states)], *kept[known:]]
+    builder.results = [*builder.results[: len(builder.states)], *selection[count:]]
     return gone
 
 

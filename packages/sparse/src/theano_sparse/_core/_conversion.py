@@ -38,10 +38,10 @@ def summed(x: Any) -> Any:
     """Return a matrix of SciPy with one stored element for each position, `x` itself where it is one."""
     if x.has_canonical_format:
         return x
-    found = x.copy()
-    found.sum_duplicates()
+    result = x.copy()
+    result.sum_duplicates()
     # The order of what is stored is kept where nothing adds up.
-    return x if found.nnz == x.nnz else found
+    return x if result.nnz == x.nnz else result
 
 
 @pullback.register(SumDuplicates)

@@ -40,8 +40,8 @@ class SparseOp(Op):
         self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Compute all outputs in the types of the node."""
-        found = self.compute(node, *inputs)
-        values = found if len(node.outputs) > 1 else (found,)
+        item = self.compute(node, *inputs)
+        values = item if len(node.outputs) > 1 else (item,)
         for storage, variable, value in zip(output_storage, node.outputs, values, strict=True):
             storage[0] = fitted(variable.type, value)
 
@@ -66,10 +66,10 @@ def dense(dtype: str, ndim: int) -> Any:
     return TensorType(dtype, (None,) * ndim).make_variable()
 
 
-def refuse_rank(op: Op, variable: Any, ndim: int, wanted: str) -> None:
+def refuse_rank(op: Op, variable: Any, ndim: int, expected: str) -> None:
     """Raise TypeError where a tensor variable has not `ndim` dimensions."""
     if variable.type.ndim != ndim:
-        raise TypeError(format_error(f"{op}: {wanted}", context=[describe(variable)], hint=f"pass {ndim} dimensions"))
+        raise TypeError(format_error(f"{op}: {expected}", context=[describe(variable)], hint=f"pass {ndim} dimensions"))
 
 
 batch_rule.declare_absent(SparseOp, "sparse matrices have no dimension for a batch")
@@ -136,8 +136,8 @@ def matrix(format: str, name: str | None = None, dtype: str | None = None) -> Sp
     dtype : str, optional
         `floatX` by default.
     """
-    made: SparseVariable = SparseType(format, dtype or str(config.floatX))(name)
-    return made
+    result: SparseVariable = SparseType(format, dtype or str(config.floatX))(name)
+    return result
 
 
 def csc_matrix(name: str | None = None, dtype: str | None = None) -> SparseVariable:
@@ -214,5 +214,5 @@ def as_sparse_or_tensor_variable(x: Any, name: str | None = None) -> Any:
 
 def constant(x: Any, name: str | None = None) -> SparseConstant:
     """Return a sparse matrix as a constant."""
-    made: SparseConstant = as_sparse_variable(x, name)
-    return made
+    result: SparseConstant = as_sparse_variable(x, name)
+    return result

@@ -45,8 +45,8 @@ def major_of(indptr: Any, stored: int) -> Any:
 
 def as_int32(part: Any) -> Any:
     """Return a vector of integers with the dtype of positions."""
-    found = as_tensor_variable(part)
-    return found if found.type.dtype == "int32" else found.astype("int32")
+    result = as_tensor_variable(part)
+    return result if result.type.dtype == "int32" else result.astype("int32")
 
 
 class CSMProperties(SparseOp):
@@ -97,12 +97,12 @@ class CSM(SparseOp):
     def make_node(self, data: Operand, indices: Operand, indptr: Operand, shape: Operand) -> Apply[Self]:
         """Apply to vectors: data, indices, indptr, and the two lengths."""
         values = as_tensor_variable(data)
-        whole = [as_tensor_variable(part) for part in (indices, indptr, shape)]
+        others = [as_tensor_variable(part) for part in (indices, indptr, shape)]
         if values.type.ndim != 1:
             raise TypeError(
                 format_error("CSM: `data` is a vector", context=[describe(values)], hint="pass one dimension")
             )
-        for name, part in zip(("indices", "indptr", "shape"), whole, strict=True):
+        for name, part in zip(("indices", "indptr", "shape"), others, strict=True):
             if part.type.ndim != 1 or not part.type.dtype.startswith(("int", "uint")):
                 raise TypeError(
                     format_error(
@@ -111,8 +111,8 @@ class CSM(SparseOp):
                 )
         inputs = [
             values,
-            *(as_int32(part) for part in whole[:2]),
-            whole[2] if whole[2].type.dtype == "int64" else whole[2].astype("int64"),
+            *(as_int32(part) for part in others[:2]),
+            others[2] if others[2].type.dtype == "int64" else others[2].astype("int64"),
         ]
         return Apply(self, inputs, [SparseType(self.format, values.type.dtype).make_variable()])
 
@@ -309,13 +309,13 @@ def csm_shape(x: Operand) -> Any:
     if isinstance(op, SparseOp):
         if op.like is not None:
             return csm_shape(matrix.owner.inputs[op.like])
-        known = op.lengths(matrix.owner)
-        if known is not None:
-            return known
+        lengths = op.lengths(matrix.owner)
+        if lengths is not None:
+            return lengths
     if isinstance(op, SpecifyShape):
         source, *said = matrix.owner.inputs
-        given = dict(zip(op.axes, said, strict=True))
-        return stack([given[i] if i in given else csm_shape(source)[i] for i in range(2)])
+        by_axis = dict(zip(op.axes, said, strict=True))
+        return stack([by_axis[i] if i in by_axis else csm_shape(source)[i] for i in range(2)])
     return csm_properties(matrix)[3]
 
 
@@ -366,10 +366,10 @@ def _pullback_csm(node: Apply, cotangents: list[Variable]) -> list[Variable | No
     data, indices, indptr, _ = node.inputs
     rows, columns = CooIndices(node.op.format)(indices, indptr)
     g = as_sparse_or_tensor_variable(cotangents[0])
-    found = gather_elements(g, rows, columns) if is_sparse(g) else g[rows, columns]
+    result = gather_elements(g, rows, columns) if is_sparse(g) else g[rows, columns]
     if node.op.kmap is not None:
-        found = inc_subtensor(as_tensor_variable(data).zeros_like(dtype=found.dtype)[node.op.kmap], found)
-    return [found, None, None, None]
+        result = inc_subtensor(as_tensor_variable(data).zeros_like(dtype=result.dtype)[node.op.kmap], result)
+    return [result, None, None, None]
 
 
 @pushforward.register(CSM)

@@ -123,11 +123,11 @@ class SparseType(Type):
         TypeError
             If `value` is no matrix, or of another format or dtype that is not converted.
         """
-        wanted = CLASSES[self.format]
-        if isinstance(value, wanted) and value.dtype == self.dtype:
+        target = CLASSES[self.format]
+        if isinstance(value, target) and value.dtype == self.dtype:
             return value
         if not strict and isinstance(value, (np.ndarray, list)) and np.ndim(value) <= 2:
-            value = wanted(np.atleast_2d(value))
+            value = target(np.atleast_2d(value))
         if not scipy.sparse.issparse(value) or value.ndim != 2:
             raise TypeError(
                 format_error(
@@ -150,7 +150,7 @@ class SparseType(Type):
                     hint=f"pass value.astype({self.dtype!r}), or allow_input_downcast=True",
                 )
             )
-        return wanted(value, dtype=self.dtype)
+        return target(value, dtype=self.dtype)
 
     def values_eq(self, a: Any, b: Any) -> bool:
         """Tell whether two matrices have equal elements; zeros that are stored equal those that are not."""
@@ -206,10 +206,10 @@ class SparseType(Type):
 
 def canonical(matrix: Any) -> Any:
     """Return a matrix with sorted indices, without stored zeros; a copy where something has to change."""
-    found = matrix.copy()
-    found.sum_duplicates()
-    found.eliminate_zeros()
-    return found
+    result = matrix.copy()
+    result.sum_duplicates()
+    result.eliminate_zeros()
+    return result
 
 
 def _arrays(value: Any) -> list[Any]:
@@ -228,8 +228,8 @@ class _Operators:
     @property
     def _kind(self) -> SparseType:
         kind: Any = self.type  # type: ignore[attr-defined]  # every variable has a type
-        found: SparseType = kind
-        return found
+        result: SparseType = kind
+        return result
 
     @property
     def dtype(self) -> str:

@@ -133,12 +133,12 @@ class MulSD(SparseOp):
 
 
 def _matrix(op: SparseOp, y: Any) -> Any:
-    found = as_tensor_variable(y)
-    if found.type.ndim != 2:
+    result = as_tensor_variable(y)
+    if result.type.ndim != 2:
         raise TypeError(
-            format_error(f"{op}: the dense operand is a matrix", context=[describe(found)], hint="pass two dimensions")
+            format_error(f"{op}: the dense operand is a matrix", context=[describe(result)], hint="pass two dimensions")
         )
-    return found
+    return result
 
 
 def _same_shape(op: SparseOp, x: Any, y: Any) -> None:
@@ -410,8 +410,8 @@ class Comparison(SparseOp):
         return f"Comparison{{{self.name}}}"
 
 
-def _whole(found: Any, format: str) -> Any:
-    return scipy.sparse.csr_matrix(found, dtype="uint8").asformat(format)
+def _whole(value: Any, format: str) -> Any:
+    return scipy.sparse.csr_matrix(value, dtype="uint8").asformat(format)
 
 
 _RELATIONS: dict[str, Callable[[Any, Any], Any]] = {

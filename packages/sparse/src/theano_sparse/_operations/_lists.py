@@ -17,15 +17,15 @@ from ._shape import getitem
 
 
 def _positions(op: SparseOp, index: Any) -> Any:
-    found = as_tensor_variable(index)
-    refuse_rank(op, found, 1, "numbers of rows or columns are a vector")
-    if not found.type.dtype.startswith(("int", "uint")):
+    result = as_tensor_variable(index)
+    refuse_rank(op, result, 1, "numbers of rows or columns are a vector")
+    if not result.type.dtype.startswith(("int", "uint")):
         raise TypeError(
             format_error(
-                f"{op}: numbers of rows or columns are integers", context=[describe(found)], hint="pass integers"
+                f"{op}: numbers of rows or columns are integers", context=[describe(result)], hint="pass integers"
             )
         )
-    return found
+    return result
 
 
 class GetItemList(SparseOp):
@@ -137,10 +137,10 @@ def get_item(x: Operand, index: Any) -> Any:
         return get_item_list(x, entries[0])
     if lists == [True, True]:
         return get_item_2lists(x, *entries)
-    whole = isinstance(entries[1], slice) and entries[1] == slice(None)
+    is_full = isinstance(entries[1], slice) and entries[1] == slice(None)
     if lists[0] and isinstance(entries[1], slice):
         rows = get_item_list(x, entries[0])
-        return rows if whole else rows[:, entries[1]]
+        return rows if is_full else rows[:, entries[1]]
     if isinstance(entries[0], slice) and lists[1]:
         return get_item_list(getitem(x, (entries[0], slice(None))).T, entries[1]).T
     raise NotImplementedError(

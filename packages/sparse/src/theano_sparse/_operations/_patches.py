@@ -124,12 +124,14 @@ def _checked(
 
 
 def _matrix(variable: Any, name: str) -> Any:
-    found = as_tensor_variable(variable)
-    if found.type.ndim != 2:
+    result = as_tensor_variable(variable)
+    if result.type.ndim != 2:
         raise TypeError(
-            format_error(f"{name} is a matrix", context=[describe(found)], hint="flatten what one row of it stands for")
+            format_error(
+                f"{name} is a matrix", context=[describe(result)], hint="flatten what one row of it stands for"
+            )
         )
-    return found
+    return result
 
 
 def _patches(images: Any, structure: Structure) -> Any:
@@ -197,16 +199,16 @@ def convolve(
     >>> shape
     (1, 2, 3)
     """
-    weights, given = _matrix(kerns, "`kerns`"), _matrix(images, "`images`")
+    weights, batch = _matrix(kerns, "`kerns`"), _matrix(images, "`images`")
     structure = ConvolutionIndices.evaluate(imgshp, kshp, step, nkern, mode)
     positions = structure[-1]
     count = positions[0] * positions[1]
-    patches = _patches(given, structure)
-    rows = patches.reshape((given.shape[0] * count, structure[2][0] // count))
+    patches = _patches(batch, structure)
+    rows = patches.reshape((batch.shape[0] * count, structure[2][0] // count))
     output = T.dot(rows, weights.T)
     if bias is not None:
         output = output + as_tensor_variable(bias)
-    output = output.reshape((given.shape[0], count, nkern)).dimshuffle(0, 2, 1)
+    output = output.reshape((batch.shape[0], count, nkern)).dimshuffle(0, 2, 1)
     return output.flatten(2) if flatten else output, (int(nkern), *positions)
 
 
@@ -244,10 +246,10 @@ def max_pool(images: Operand, imgshp: Sequence[int], maxpoolshp: Sequence[int]) 
     >>> shape
     (2, 2)
     """
-    given, area = _matrix(images, "`images`"), tuple(int(n) for n in maxpoolshp)
+    batch, area = _matrix(images, "`images`"), tuple(int(n) for n in maxpoolshp)
     structure = ConvolutionIndices.evaluate(imgshp, area, area[::-1])
     positions = structure[-1]
     count, size = positions[0] * positions[1], area[0] * area[1]
     channels = structure[2][0] // (count * size)
-    areas = _patches(given, structure).reshape((given.shape[0], count, channels, size))
+    areas = _patches(batch, structure).reshape((batch.shape[0], count, channels, size))
     return areas.max(axis=3).dimshuffle(0, 2, 1).flatten(2), positions

@@ -173,12 +173,12 @@ class SampledProduct(SparseOp):
         x, y, rows, columns = values
         _check_inner(self, x, y)
         kind: Any = node.outputs[0].type
-        found = np.empty(len(rows), kind.dtype)
+        result = np.empty(len(rows), kind.dtype)
         step = max(1, _CHUNK // max(1, x.shape[1]))
         for start in range(0, len(rows), step):
             part = slice(start, start + step)
-            found[part] = np.einsum("ij,ij->i", x[rows[part]], y.T[columns[part]])
-        return found
+            result[part] = np.einsum("ij,ij->i", x[rows[part]], y.T[columns[part]])
+        return result
 
 
 @native_kernel.register(SampledProduct)
@@ -250,25 +250,25 @@ class TrueDot(_Product):
         """Multiply; zeros of the product are not stored."""
         _check_inner(self, *values)
         kind: Any = node.outputs[0].type
-        found = values[0] @ values[1]
-        return found if scipy.sparse.issparse(found) else scipy.sparse.coo_matrix(found).asformat(kind.format)
+        result = values[0] @ values[1]
+        return result if scipy.sparse.issparse(result) else scipy.sparse.coo_matrix(result).asformat(kind.format)
 
 
 @pullback.register(TrueDot)
 def _pullback_true(node: Apply[TrueDot], cotangents: list[Variable]) -> list[Variable | None]:
     (x, y), g = node.inputs, as_sparse_or_tensor_variable(cotangents[0])
-    found = []
+    result = []
     for variable, left, right in ((x, g, _adjoint(y)), (y, _adjoint(x), g)):
         if not is_sparse(left) and not is_sparse(right):
-            found.append(T.dot(left, right))
+            result.append(T.dot(left, right))
             continue
         gradient = node.op(left, right)
         if is_sparse(variable):
             gradient = to_format(gradient, as_sparse_variable(variable).type.format)
         elif node.op.grad_preserves_dense:
             gradient = dense_from_sparse(gradient)
-        found.append(gradient)
-    return list(found)
+        result.append(gradient)
+    return list(result)
 
 
 @pushforward.register(TrueDot)
@@ -411,8 +411,8 @@ def true_dot(x: Operand, y: Operand, grad_preserves_dense: bool = True) -> Any:
     -------
     SparseVariable
     """
-    found: Any = TrueDot(grad_preserves_dense)(x, y)
-    return found
+    result: Any = TrueDot(grad_preserves_dense)(x, y)
+    return result
 
 
 def sampling_dot(x: Operand, y: Operand, p: Operand) -> Any:

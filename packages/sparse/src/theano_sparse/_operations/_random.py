@@ -37,10 +37,10 @@ class Poisson(_Draw):
 
     def compute(self, node: Apply[Self], *values: Any) -> Any:
         """Draw."""
-        found = values[0].copy()
-        found.data = np.random.poisson(found.data).astype(found.dtype)  # noqa: NPY002  # seeded by np.random.seed, as documented
-        found.eliminate_zeros()
-        return found
+        result = values[0].copy()
+        result.data = np.random.poisson(result.data).astype(result.dtype)  # noqa: NPY002  # seeded by np.random.seed, as documented
+        result.eliminate_zeros()
+        return result
 
 
 class Binomial(_Draw):
@@ -104,12 +104,12 @@ class Multinomial(_Draw):
     def compute(self, node: Apply[Self], *values: Any) -> Any:
         """Draw row by row."""
         n, p = values
-        found = p.copy()
+        result = p.copy()
         trials = np.broadcast_to(n, (p.shape[0],))
         for row, (start, stop) in enumerate(zip(p.indptr[:-1], p.indptr[1:], strict=True)):
             if start < stop:
-                found.data[start:stop] = np.random.multinomial(int(trials[row]), p.data[start:stop])  # noqa: NPY002  # seeded by np.random.seed, as documented
-        return found
+                result.data[start:stop] = np.random.multinomial(int(trials[row]), p.data[start:stop])  # noqa: NPY002  # seeded by np.random.seed, as documented
+        return result
 
 
 @pullback.register(_Draw)

@@ -106,16 +106,16 @@ class ScatterPart(SparseOp):
 
     def make_node(self, part: Operand, shape: Operand, *numbers: Operand) -> Apply[Self]:
         """Apply to a sparse matrix, the two lengths of the whole one, and those numbers that are given."""
-        given = as_sparse_variable(part)
-        inputs = [given, as_tensor_variable(shape), *(as_tensor_variable(n) for n in numbers)]
-        return Apply(self, inputs, [given.type.make_variable()])
+        matrix = as_sparse_variable(part)
+        inputs = [matrix, as_tensor_variable(shape), *(as_tensor_variable(n) for n in numbers)]
+        return Apply(self, inputs, [matrix.type.make_variable()])
 
     def compute(self, node: Apply[Self], *values: Any) -> Any:
         """Move each element to its position; ValueError where the part has another shape."""
         part, lengths = values[0].tocoo(), [int(n) for n in values[1]]
         slices = _slices(self.parts, (int(n) for n in values[2:]))
         positions = [np.arange(n)[entry] for n, entry in zip(lengths, slices, strict=True)]
-        if part.shape != tuple(len(found) for found in positions):
+        if part.shape != tuple(len(value) for value in positions):
             raise ValueError(
                 format_error(
                     f"a part of {len(positions[0])} x {len(positions[1])} has the shape {part.shape}",
@@ -193,14 +193,14 @@ def getitem(x: Operand, index: Any) -> Any:
 
 
 def _position(n: Any) -> Any:
-    found = as_tensor_variable(n)
-    if found.type.ndim or not found.type.dtype.startswith(("int", "uint")):
+    result = as_tensor_variable(n)
+    if result.type.ndim or not result.type.dtype.startswith(("int", "uint")):
         raise TypeError(
             format_error(
-                "positions in a sparse matrix are integers", context=[describe(found)], hint="pass integers or slices"
+                "positions in a sparse matrix are integers", context=[describe(result)], hint="pass integers or slices"
             )
         )
-    return found
+    return result
 
 
 @pullback.register(GetItem2d)
@@ -210,8 +210,8 @@ def _pullback_part(node: Apply[GetItem2d], cotangents: list[Variable]) -> list[V
     nothing: list[Variable | None] = [None] * len(numbers)
     if is_sparse(g):
         return [ScatterPart(node.op.parts)(g, shape, *numbers), *nothing]
-    whole = alloc(constant(np.zeros((), g.type.dtype)), shape[0], shape[1])
-    return [set_subtensor(whole[_slices(node.op.parts, numbers)], g), *nothing]
+    full = alloc(constant(np.zeros((), g.type.dtype)), shape[0], shape[1])
+    return [set_subtensor(full[_slices(node.op.parts, numbers)], g), *nothing]
 
 
 @pullback.register(GetItemScalar)
@@ -328,10 +328,10 @@ class ConstructSparseFromList(SparseOp):
     def make_node(self, x: Operand, values: Operand, ilist: Operand) -> Apply[Self]:
         """Apply to a dense matrix, of which only the shape counts, a dense matrix and a vector of integers."""
         inputs = [as_tensor_variable(part) for part in (x, values, ilist)]
-        for variable, ndim, wanted in zip(
+        for variable, ndim, item in zip(
             inputs, (2, 2, 1), ("`x` is a matrix", "`values` is a matrix", "`ilist` is a vector"), strict=True
         ):
-            refuse_rank(self, variable, ndim, wanted)
+            refuse_rank(self, variable, ndim, item)
         return Apply(self, inputs, [SparseType("csc", inputs[1].type.dtype).make_variable()])
 
     def lengths(self, node: Apply[Self]) -> Any:
@@ -353,8 +353,8 @@ construct_sparse_from_list = ConstructSparseFromList()
 @pullback.register(ConstructSparseFromList)
 def _pullback_construct(node: Apply[ConstructSparseFromList], cotangents: list[Variable]) -> list[Variable | None]:
     g: Any = cotangents[0]
-    whole = g.toarray() if is_sparse(g) else g
-    return [None, whole[node.inputs[2]], None]
+    full = g.toarray() if is_sparse(g) else g
+    return [None, full[node.inputs[2]], None]
 
 
 @pushforward.register(ConstructSparseFromList)
@@ -438,17 +438,17 @@ class VStack(HStack):
 @pullback.register(Stack)
 def _pullback_stack(node: Apply[Stack], cotangents: list[Variable]) -> list[Variable | None]:
     g: Any = cotangents[0]
-    axis, start, found = node.op.axis, as_tensor_variable(0), []
+    axis, start, result = node.op.axis, as_tensor_variable(0), []
     for block in node.inputs:
         kind = as_sparse_variable(block).type
         stop = start + csm_shape(block)[axis]
         part = g[start:stop, :] if axis == 0 else g[:, start:stop]
         if is_sparse(part):
-            found.append(to_format(part, kind.format))
+            result.append(to_format(part, kind.format))
         else:
-            found.append(SparseFromDense(kind.format)(part))
+            result.append(SparseFromDense(kind.format)(part))
         start = stop
-    return list(found)
+    return list(result)
 
 
 @pushforward.register(Stack)
@@ -500,10 +500,10 @@ def vstack(blocks: Sequence[Any], format: str | None = None, dtype: str | None =
 
 
 def _stacked(axis: int, blocks: Sequence[Any], format: str | None, dtype: str | None) -> Any:
-    given = [as_sparse_variable(block) for block in blocks]
-    if not given:
+    arguments = [as_sparse_variable(block) for block in blocks]
+    if not arguments:
         raise ValueError(format_error("there is nothing to stack", hint="pass at least one sparse matrix"))
-    return (VStack if axis == 0 else HStack)(format or "csc", dtype or common_dtype(*given))(*given)
+    return (VStack if axis == 0 else HStack)(format or "csc", dtype or common_dtype(*arguments))(*arguments)
 
 
 _Operators.table |= {"transpose": transpose, "getitem": getitem}

@@ -43,8 +43,8 @@ def structured_monoid(
 
     def apply(x: Any, *numbers: Any) -> Any:
         matrix = without_duplicates(x)
-        given = [as_tensor_variable(number) for number in numbers]
-        for number in given:
+        arguments = [as_tensor_variable(number) for number in numbers]
+        for number in arguments:
             if number.type.ndim:
                 raise TypeError(
                     format_error(
@@ -53,7 +53,7 @@ def structured_monoid(
                         hint="pass a scalar",
                     )
                 )
-        return with_data(matrix, function(csm_data(matrix), *given))
+        return with_data(matrix, function(csm_data(matrix), *arguments))
 
     if name:
         apply.__name__ = apply.__qualname__ = name

@@ -3,8 +3,7 @@
 python -m theano_testing_workshop.archives --inputs 20000
 """
 
-from ._attack import Finding as Finding, Outcome as Outcome, attack as attack
-from ._mutate import Mutator as Mutator
-from ._samples import samples as samples
+from ._attack import Finding, Outcome, attack
+from ._mutate import Mutator, samples
 
 __all__ = ["Finding", "Mutator", "Outcome", "attack", "samples"]

@@ -13,8 +13,7 @@ from pathlib import Path
 
 from .._version import __version__
 from ._attack import Outcome, attack
-from ._mutate import Mutator
-from ._samples import samples
+from ._mutate import Mutator, samples
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -24,8 +24,7 @@ from theano_graph import Variable
 from theano_graph.safe_loading import ClassWord, UnsafeArchiveError, Value, vocabulary
 from theano_linker_c.archive import load
 
-from ._mutate import Mutator
-from ._samples import samples
+from ._mutate import Mutator, samples
 
 #: What Python reports that loading may do: literals of headers are parsed, frames looked at.
 _HARMLESS = frozenset(

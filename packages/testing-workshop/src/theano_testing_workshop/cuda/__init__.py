@@ -22,15 +22,15 @@ Examples
 True
 """
 
-from ._building import (
-    HEADERS as HEADERS,
-    build as build,
-    check_on_cuda as check_on_cuda,
-    has_compilers as has_compilers,
-    libraries as libraries,
-    link_libraries as link_libraries,
-    needs_compilers as needs_compilers,
-    run_on_cuda as run_on_cuda,
+from ._build import (
+    HEADERS,
+    build,
+    check_on_cuda,
+    has_compilers,
+    libraries,
+    link_libraries,
+    needs_compilers,
+    run_on_cuda,
 )
 
 __all__ = [

@@ -7,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from ._building import build, has_compilers, link_libraries
+from ._build import build, has_compilers, link_libraries
 
 
 def main() -> int:

@@ -12,41 +12,28 @@ Examples
 []
 """
 
-from ._comparison._batch import Failure as Failure, compare_batch as compare_batch
-from ._comparison._judge import Difference as Difference, Tally as Tally, judge as judge
-from ._comparison._modes import (
-    CAPTURED as CAPTURED,
-    EXPORTED as EXPORTED,
-    NATIVE as NATIVE,
-    PLAIN as PLAIN,
-    VARIANTS as VARIANTS,
-    VECTORIZED as VECTORIZED,
-    Configuration as Configuration,
+from ._comparison._batch import (
+    CAPTURED,
+    EXPORTED,
+    NATIVE,
+    PLAIN,
+    VARIANTS,
+    VECTORIZED,
+    Configuration,
+    Failure,
+    compare_batch,
 )
-from ._comparison._perturb import Perturbed as Perturbed
-from ._comparison._printing import as_source as as_source
-from ._comparison._shrink import check as check, shrink as shrink
-from ._generate import Refusals as Refusals, generate as generate
-from ._operations._grammar import Grammar as Grammar
-from ._operations._inner import chosen_pair as chosen_pair, graph_op as graph_op
-from ._operations._loops import loop as loop, loop_of_loops as loop_of_loops
-from ._operations._memory import bump as bump, spoil as spoil
-from ._operations._positions import inc_at as inc_at, read_at as read_at, set_at as set_at
-from ._operations._sparse import of_sparse as of_sparse
-from ._programs._draw import Draw as Draw, NoOperands as NoOperands
-from ._programs._program import (
-    OVERLAPS as OVERLAPS,
-    Built as Built,
-    Leaf as Leaf,
-    Memory as Memory,
-    Node as Node,
-    Operation as Operation,
-    Program as Program,
-    Unbuildable as Unbuildable,
-    build as build,
-    evaluate as evaluate,
-)
-from ._workers import Found as Found, Report as Report, fuzz as fuzz
+from ._comparison._judge import Difference, Tally, judge
+from ._comparison._perturb import Perturbed
+from ._comparison._shrink import as_source, check, shrink
+from ._draw import Draw, NoOperands
+from ._operations._grammar import Grammar
+from ._operations._indices import inc_at, read_at, set_at
+from ._operations._loops import chosen_pair, graph_op, loop, loop_of_loops
+from ._operations._matrices import of_sparse
+from ._operations._memory import bump, spoil
+from ._program import OVERLAPS, Built, Leaf, Memory, Node, Operation, Program, Unbuildable, build, evaluate
+from ._workers import Found, Refusals, Report, fuzz, generate
 
 __all__ = [
     "CAPTURED",

@@ -19,12 +19,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from .._version import __version__
-from ._comparison._batch import compare_batch
+from ._comparison._batch import (
+    CAPTURED,
+    EXPORTED,
+    NATIVE,
+    VARIANTS,
+    VECTORIZED,
+    Configuration,
+    compare_batch,
+    drawn_for,
+    on_device,
+)
 from ._comparison._judge import Tally
-from ._comparison._modes import CAPTURED, EXPORTED, NATIVE, VARIANTS, VECTORIZED, Configuration, drawn_for, on_device
-from ._generate import generate
 from ._operations._grammar import Grammar
-from ._workers import Found, Report, describe_failure, fuzz
+from ._workers import Found, Report, describe_failure, fuzz, generate
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -13,8 +13,8 @@ from theano_linker_c import scalar
 from theano_linker_c.scalar import ScalarRecord
 from theano_tensor.elemwise import Elemwise
 
-from .._programs._draw import ALL, COMPLEX, DISCRETE, FLOATS, INTEGERS, REALS, Draw, NoOperands
-from .._programs._program import Operation, Options
+from .._draw import ALL, COMPLEX, DISCRETE, FLOATS, INTEGERS, REALS, Draw, NoOperands
+from .._program import Operation, Options
 
 #: Drawn more often: what most rules are about.
 _COMMON = {

@@ -10,18 +10,15 @@ import numpy as np
 from theano_tensor import as_tensor_variable
 from theano_testing.tensor import OpRecord
 
-from .._programs._draw import Draw
-from .._programs._program import Operation, Options
+from .._draw import Draw
+from .._program import Operation, Options
+from ._arrays import whole_array_operations
 from ._elementwise import elementwise_operations
 from ._images import image_operations
-from ._indices import indexing_operations
-from ._inner import inner_operations
-from ._linear import linear_operations
-from ._loops import loop_operations
+from ._indices import indexing_operations, place_operations
+from ._loops import inner_operations, loop_operations
+from ._matrices import linear_operations, sparse_operations
 from ._memory import memory_operations
-from ._positions import place_operations
-from ._sparse import sparse_operations
-from ._whole import whole_array_operations
 
 
 class Grammar:

@@ -11,9 +11,8 @@ import numpy as np
 from theano_tensor.nnet import convolution, neighbours
 from theano_tensor.signal import pool
 
-from .._programs._draw import Draw
-from .._programs._expressions import fitting
-from .._programs._program import Operation, Options
+from .._draw import Draw, fitting
+from .._program import Operation, Options
 
 Drawn = tuple[Sequence[int], Options]
 _DTYPES = ("float64", "float64", "float32", "float16")

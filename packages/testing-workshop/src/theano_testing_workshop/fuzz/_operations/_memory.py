@@ -14,8 +14,8 @@ from theano_graph import Apply, Constant, Op, Variable, pullback
 from theano_linker_c import SharedVariable
 from theano_tensor.control import ifelse
 
-from .._programs._draw import ALL, FLOATS, REALS, Draw, NoOperands
-from .._programs._program import OVERLAPS, Leaf, Memory, Node, Operation, Options, Program, Unbuildable, leaves_of
+from .._draw import ALL, FLOATS, REALS, Draw, NoOperands
+from .._program import OVERLAPS, Leaf, Memory, Node, Operation, Options, Program, Unbuildable, leaves_of
 
 Drawn = tuple[Sequence[int], Options]
 

@@ -10,8 +10,8 @@ import numpy as np
 import theano_tensor as tt
 from theano_tensor import nnet
 
-from .._programs._draw import ALL, DISCRETE, FLOATS, NUMBERS, REALS, Draw, NoOperands
-from .._programs._program import Operation, Options
+from .._draw import ALL, DISCRETE, FLOATS, NUMBERS, REALS, Draw, NoOperands
+from .._program import Operation, Options
 
 Drawn = tuple[Sequence[int], Options]
 

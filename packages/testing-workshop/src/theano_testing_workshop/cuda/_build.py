@@ -16,17 +16,6 @@ from typing import TypeVar, cast
 
 from theano_testing.gpuarray import CONTEXT_VARIABLE
 
-__all__ = [
-    "HEADERS",
-    "build",
-    "check_on_cuda",
-    "has_compilers",
-    "libraries",
-    "link_libraries",
-    "needs_compilers",
-    "run_on_cuda",
-]
-
 _Case = TypeVar("_Case", bound=unittest.TestCase)
 _FOLDER = Path(__file__).resolve().parent
 #: Folder of ``fake.h``, for stand-ins of further libraries.
@@ -165,3 +154,15 @@ def check_on_cuda(folder: str | Path, *modules: str, seed: int = 1, at_least: in
     if (count := int(ran[1])) < at_least:
         raise AssertionError(f"on the stand-in for CUDA {what} ran {count} tests, where at least {at_least} are wanted")
     return count
+
+
+__all__ = [
+    "HEADERS",
+    "build",
+    "check_on_cuda",
+    "has_compilers",
+    "libraries",
+    "link_libraries",
+    "needs_compilers",
+    "run_on_cuda",
+]
