@@ -79,9 +79,9 @@ class KernelCache:
 
     def find(self, key: str) -> str | None:
         """Give the path of a complete object that holds the kernel `key`; None if there is none."""
-        for place in self.folder.places():
-            name = _entry_in(place, key)
-            path = None if name is None else self._checked(place, name)
+        for folder in self.folder.places():
+            name = _entry_in(folder, key)
+            path = None if name is None else self._checked(folder, name)
             if name is not None and path is not None:
                 self._remember(name, (key,))
                 return path
@@ -89,40 +89,40 @@ class KernelCache:
 
     def find_function(self, key: str) -> bytes | None:
         """Return the stored bytes of the function `key`; None if there are none that this user has signed."""
-        for place in self.folder.places():
-            path = place.file(FUNCTIONS, key)
+        for folder in self.folder.places():
+            path = folder.file(FUNCTIONS, key)
             try:
                 info = os.stat(path)
             except OSError:
                 continue
             now = time.time()
-            found = None if now - info.st_mtime > self.max_age else read_signed(place, FUNCTIONS, key)
-            if found is None or not found.startswith(key.encode() + b"\n"):
+            data = None if now - info.st_mtime > self.max_age else read_signed(folder, FUNCTIONS, key)
+            if data is None or not data.startswith(key.encode() + b"\n"):
                 continue  # damaged, written by somebody else, or moved here from another key
             if now - info.st_atime > _TOUCH:
                 _touch(path, now, info.st_mtime)
-            return found[len(key) + 1 :]
+            return data[len(key) + 1 :]
         return None
 
     def has_function_like(self, start: str) -> bool:
         """Tell whether there is a function whose key begins with so many characters, as far as file names tell."""
-        return any(start in self._starts(place, len(start)) for place in self.folder.places())
+        return any(start in self._starts(folder, len(start)) for folder in self.folder.places())
 
-    def _starts(self, place: Place, length: int) -> frozenset[str]:
+    def _starts(self, folder: Place, length: int) -> frozenset[str]:
         """Return the beginnings of the keys of functions, read anew when files have come or gone."""
-        path = place.file(FUNCTIONS)
+        path = folder.file(FUNCTIONS)
         try:
             changed = os.stat(path).st_mtime_ns
-            known = self._listings.get(place.path)
-            if known is not None and known[0] == changed:
-                return known[1]
-            found = frozenset(name[:length] for name in os.listdir(path))
+            listing = self._listings.get(folder.path)
+            if listing is not None and listing[0] == changed:
+                return listing[1]
+            starts = frozenset(name[:length] for name in os.listdir(path))
         except OSError:
             return frozenset()
         # A change at nearly the same moment would not change the time, which is that of a tick of the clock.
         if time.time_ns() - changed > _TICK_NS:
-            self._listings[place.path] = changed, found
-        return found
+            self._listings[folder.path] = changed, starts
+        return starts
 
     def store_function(self, key: str, data: bytes) -> None:
         """Keep `data` as the function `key`.
@@ -137,9 +137,9 @@ class KernelCache:
         if self._due():
             self.clean()
 
-    def _checked(self, place: Place, name: str) -> str | None:
+    def _checked(self, folder: Place, name: str) -> str | None:
         """Give the path of an object, reached through the opened directory, if it is complete and young enough."""
-        path = place.file("objects", name)
+        path = folder.file("objects", name)
         try:
             info = os.lstat(path)
         except OSError:
@@ -165,12 +165,12 @@ class KernelCache:
 
     def object(self, name: str) -> str | None:
         """Give the path of an object by the name that :meth:`entry` gave; None if it is not there or not complete."""
-        found = (self._checked(place, name) for place in self.folder.places())
-        return next((path for path in found if path is not None), None)
+        objects = (self._checked(folder, name) for folder in self.folder.places())
+        return next((path for path in objects if path is not None), None)
 
     def entry(self, key: str) -> str | None:
         """Give the name of the object that holds the kernel `key`, which may be gone; None where there is no entry."""
-        return next((name for place in self.folder.places() if (name := _entry_in(place, key)) is not None), None)
+        return next((name for folder in self.folder.places() if (name := _entry_in(folder, key)) is not None), None)
 
     def holder(self, key: str) -> str | None:
         """Return the result of :meth:`entry`, without a look at the disk for known kernels."""
@@ -222,25 +222,25 @@ class KernelCache:
         return self._listed(FUNCTIONS)
 
     def _listed(self, folder: str) -> list[CachedObject]:
-        found = []
+        names = []
         for entry in self.folder.entries(folder):
             try:
                 info = entry.stat()
             except OSError:
                 continue
             used = max(info.st_atime, info.st_mtime)
-            found.append(CachedObject(entry.name, entry.path, info.st_size, info.st_mtime, used))
-        return sorted(found, key=lambda item: item.used)
+            names.append(CachedObject(entry.name, entry.path, info.st_size, info.st_mtime, used))
+        return sorted(names, key=lambda item: item.used)
 
     def entries(self) -> dict[str, str]:
         """Give, for the key of each kernel with a right entry, the name of its object."""
-        found = {}
+        table = {}
         for entry in self.folder.entries("index"):
             key = entry.name.removesuffix(".json")
             name = self.entry(key)
             if name is not None:
-                found[key] = name
-        return found
+                table[key] = name
+        return table
 
     def clean(self) -> int:
         """Remove files that are too old, above the bound, or left by killed processes; return the number of objects.
@@ -312,10 +312,10 @@ class KernelCache:
 def _superfluous(items: Sequence[CachedObject], oldest: float, limit: int) -> list[CachedObject]:
     """Return the objects made before `oldest`, and the least recently used where all are above the limit."""
     gone = [item for item in items if item.made < oldest]
-    kept = [item for item in items if item.made >= oldest]
-    total = sum(item.bytes for item in kept)
+    fresh = [item for item in items if item.made >= oldest]
+    total = sum(item.bytes for item in fresh)
     if total > limit:
-        for item in kept:
+        for item in fresh:
             if total <= _KEPT_SHARE * limit:
                 break
             gone.append(item)
@@ -330,22 +330,22 @@ def _time_of(entry: os.DirEntry[str]) -> float:
         return 0.0
 
 
-def _entry_in(place: Place, key: str) -> str | None:
+def _entry_in(folder: Place, key: str) -> str | None:
     """Give the name of the object that holds a kernel, as this user's entry in a directory says."""
     try:
-        with open(place.file("index", key + ".json"), "rb") as file:
+        with open(folder.file("index", key + ".json"), "rb") as file:
             entry = json.loads(file.read())
         name, mark = entry["object"], entry["mark"]
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    if not isinstance(name, str) or os.path.basename(name) != name or not place.signed(mark, key, name):
+    if not isinstance(name, str) or os.path.basename(name) != name or not folder.signed(mark, key, name):
         return None
     return name
 
 
-def _touch(path: str, used: float, made: float) -> None:
+def _touch(path: str, used: float, entry: float) -> None:
     try:
-        os.utime(path, (used, made))
+        os.utime(path, (used, entry))
     except OSError:
         return
 

@@ -47,25 +47,25 @@ def functions_of(text: str) -> list[str]:
     return [part.strip() for part in parts if _defined(part)]
 
 
-def with_called(names: Iterable[str], known: Mapping[str, str]) -> list[str]:
+def with_called(names: Iterable[str], definitions: Mapping[str, str]) -> list[str]:
     """Return the text of functions, and before each that of the functions that it calls.
 
     Parameters
     ----------
     names : iterable of str
-    known : mapping
+    definitions : mapping
         Text by name; other functions that a text calls are left out.
     """
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
 
     def enter(name: str) -> None:
-        if name in found:
+        if name in texts:
             return
-        for other in named(known[name]):
-            if other != name and other in known:
+        for other in named(definitions[name]):
+            if other != name and other in definitions:
                 enter(other)
-        found[name] = known[name]
+        texts[name] = definitions[name]
 
     for name in names:
         enter(name)
-    return list(found.values())
+    return list(texts.values())

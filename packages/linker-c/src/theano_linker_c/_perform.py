@@ -52,7 +52,7 @@ class OwnThunk:
             raise RuntimeError("a lazy operation asks for inputs that have been computed already")
         return answer
 
-    def attempt(self, values: Sequence[Any], known: Sequence[bool]) -> list[int] | tuple[Any, ...]:
+    def attempt(self, values: Sequence[Any], numbers: Sequence[bool]) -> list[int] | tuple[Any, ...]:
         """Return the outputs as a tuple, or the list of the inputs that the thunk asks for."""
         with self._lock:
             if self._running:
@@ -64,24 +64,24 @@ class OwnThunk:
                 )
             self._running = True
             try:
-                return self._run(values, known)
+                return self._run(values, numbers)
             finally:
                 self._running = False
                 for cell in self._storage.values():
                     cell[0] = None
 
-    def _run(self, values: Sequence[Any], known: Sequence[bool]) -> list[int] | tuple[Any, ...]:
-        for variable, value, there in zip(self._node.inputs, values, known, strict=True):
+    def _run(self, values: Sequence[Any], numbers: Sequence[bool]) -> list[int] | tuple[Any, ...]:
+        for variable, value, there in zip(self._node.inputs, values, numbers, strict=True):
             self._storage[variable][0], self._computed[variable][0] = value, bool(there)
         for variable in self._node.outputs:
             self._computed[variable][0] = False
-        wanted = self._thunk()
-        if self.lazy and wanted:
-            return self._asked(wanted)
+        thunk = self._thunk()
+        if self.lazy and thunk:
+            return self._asked(thunk)
         return tuple(self._storage[variable][0] for variable in self._node.outputs)
 
-    def _asked(self, wanted: Sequence[Any]) -> list[int]:
-        numbers = [int(i) for i in wanted]
+    def _asked(self, inputs: Sequence[Any]) -> list[int]:
+        numbers = [int(i) for i in inputs]
         count = len(self._node.inputs)
         if not all(0 <= i < count for i in numbers):
             raise ValueError(

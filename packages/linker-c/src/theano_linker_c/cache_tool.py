@@ -153,8 +153,8 @@ def _list(cache: KernelCache) -> None:
     _say(len(items), f"in all {_size(sum(item.bytes for item in items)).strip()}, at most {_size(cache.max_bytes)}")
 
 
-def _say(count: int, rest: str) -> None:
-    print(f"{count} compiled object{'' if count == 1 else 's'}: {rest}")
+def _say(count: int, details: str) -> None:
+    print(f"{count} compiled object{'' if count == 1 else 's'}: {details}")
 
 
 def _size(count: int) -> str:

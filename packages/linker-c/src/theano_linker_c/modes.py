@@ -285,8 +285,8 @@ def _find(table: dict[Any, Any], name: Any, kind: str) -> Any:
     try:
         return table[name]
     except (KeyError, TypeError):
-        known = ", ".join(sorted(repr(key) for key in table))
-        raise ModeError(format_error(f"there is no {kind} called {name!r}", hint=f"use one of {known}.")) from None
+        names = ", ".join(sorted(repr(key) for key in table))
+        raise ModeError(format_error(f"there is no {kind} called {name!r}", hint=f"use one of {names}.")) from None
 
 
 def as_linker(linker: str | Linker | None) -> Linker:

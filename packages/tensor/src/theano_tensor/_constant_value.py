@@ -75,15 +75,15 @@ def _step(variable: Any, depth: int) -> Any:
             return None
 
 
-def _part(op: Subtensor, whole: Variable, variable: Any) -> Any:
+def _part(op: Subtensor, source: Variable, variable: Any) -> Any:
     """Return an element of a constant, of scalars that were stacked, or of lengths."""
-    if isinstance(whole, Constant):
-        return _element(np.asarray(whole.data), op.entries)
+    if isinstance(source, Constant):
+        return _element(np.asarray(source.data), op.entries)
     match op.entries:
-        case (int() as i,) if whole.owner is not None and isinstance(whole.owner.op, MakeVector):
-            return whole.owner.inputs[i]
-    known = integers_in(variable) if variable.type.ndim == 0 else None
-    return known[0] if known else None
+        case (int() as i,) if source.owner is not None and isinstance(source.owner.op, MakeVector):
+            return source.owner.inputs[i]
+    number = integers_in(variable) if variable.type.ndim == 0 else None
+    return number[0] if number else None
 
 
 def _computed(op: ScalarOp, operands: Sequence[Variable], depth: int) -> Any:

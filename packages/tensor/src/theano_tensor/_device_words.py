@@ -63,23 +63,23 @@ class _DeviceOpForm(ObjectForm):
             raise refused(f"{word} stands for an op that is none of its own")
         if not (before is None or isinstance(before, ScalarOp)) or not (name is None or type(name) is str):
             raise refused(f"{word} has attributes that it cannot have")
-        made = target.of(host_op)
+        device_op = target.of(host_op)
         if before is not None:
-            made.pre_scalar_op = before
+            device_op.pre_scalar_op = before
         if name is not None:
-            made.name = name
-        return made
+            device_op.name = name
+        return device_op
 
 
 class _OnHostForm(NodeForm):
     """Shared variables of a device that becomes one of the host."""
 
-    def build(self, reader: Reader, word: ClassWord, made: Any, state: Any) -> None:
+    def build(self, reader: Reader, word: ClassWord, op: Any, state: Any) -> None:
         """Give it the attributes that variables of the host have."""
         if type(state) is tuple and len(state) > 2 and type(state[1]) is tuple and len(state) == len(state[1]) + 2:
-            own = [(k, v) for k, v in zip(state[1], state[2:], strict=True) if k != "_gives_device_arrays"]
-            state = (state[0], tuple(k for k, _ in own), *(v for _, v in own))
-        super().build(reader, word, made, state)
+            attributes = [(k, v) for k, v in zip(state[1], state[2:], strict=True) if k != "_gives_device_arrays"]
+            state = (state[0], tuple(k for k, _ in attributes), *(v for _, v in attributes))
+        super().build(reader, word, op, state)
 
 
 def _shared(reader: Reader, word: Any, context_name: Any) -> Any:

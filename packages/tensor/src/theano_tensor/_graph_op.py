@@ -98,8 +98,8 @@ class GraphOp(Op):
 
     def inner_pattern(self) -> list[list[bool]]:
         """Tell for each input of the graph which outputs depend differentiably on it."""
-        found: list[list[bool]] = io_connection_pattern(list(self.fgraph.inputs), list(self.fgraph.outputs))
-        return found
+        pattern: list[list[bool]] = io_connection_pattern(list(self.fgraph.inputs), list(self.fgraph.outputs))
+        return pattern
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Tell which outputs depend on which inputs: as in the graph."""
@@ -111,8 +111,8 @@ class GraphOp(Op):
         Rewriting traces them back to the shapes of the inputs.
         """
         outputs = self.inlined(inputs)
-        known = [getattr(v.type, "shape", None) for v in outputs]
-        pairs = zip(outputs, known, strict=True)
+        shapes = [getattr(v.type, "shape", None) for v in outputs]
+        pairs = zip(outputs, shapes, strict=True)
         return [None if shape is None else tuple(shape_i(v, i) for i in range(len(shape))) for v, shape in pairs]
 
     # ---- copies and pickles

@@ -34,40 +34,40 @@ _OR, _XOR, _AND, _SUM, _PRODUCT, _SIGN, _POWER, _MEMBER = range(1, 9)
 class _ElemwisePrinter:
     """Writes the operation on arrays as the one on numbers."""
 
-    def fragments(self, variable: Variable, place: Place) -> Iterable[Fragment]:
+    def fragments(self, variable: Variable, position: Place) -> Iterable[Fragment]:
         node = variable.owner
         assert node is not None
         assert isinstance(node.op, Elemwise)
         op = node.op.scalar_op
-        printer = place.printer.of_op(op)
+        printer = position.printer.of_op(op)
         if printer is not None:
-            return printer.fragments(variable, place)
+            return printer.fragments(variable, position)
         name = str(op) if len(node.outputs) == 1 else f"{op}.{variable.index}"
-        return FunctionPrinter(name).fragments(node.outputs[0], place)
+        return FunctionPrinter(name).fragments(node.outputs[0], position)
 
 
 class _CompositePrinter:
     """Writes a fused op as the formula of its inputs ``i0``, ``i1``, ..., and then the inputs."""
 
-    def fragments(self, variable: Variable, place: Place) -> Iterable[Fragment]:
+    def fragments(self, variable: Variable, position: Place) -> Iterable[Fragment]:
         node = variable.owner
         assert node is not None
         composite = cast(scalar.Composite, node.op.scalar_op if isinstance(node.op, Elemwise) else node.op)
-        formula = place.printer(composite.outputs[variable.index or 0], minimal=place.minimal, max_length=400)
-        return FunctionPrinter(f"Composite{{{'; '.join(formula.splitlines())}}}").fragments(variable, place)
+        formula = position.printer(composite.outputs[variable.index or 0], minimal=position.minimal, max_length=400)
+        return FunctionPrinter(f"Composite{{{'; '.join(formula.splitlines())}}}").fragments(variable, position)
 
 
 class _CastPrinter:
     """Writes ``int32(x)``."""
 
-    def fragments(self, variable: Variable, place: Place) -> Iterable[Fragment]:
-        return FunctionPrinter(str(getattr(variable.type, "dtype", "cast"))).fragments(variable, place)
+    def fragments(self, variable: Variable, position: Place) -> Iterable[Fragment]:
+        return FunctionPrinter(str(getattr(variable.type, "dtype", "cast"))).fragments(variable, position)
 
 
 class DimShufflePrinter:
     """Hides a dimshuffle that only adds dimensions in front; the reverse of all others is ``x.T``."""
 
-    def fragments(self, variable: Variable, place: Place) -> Iterable[Fragment]:
+    def fragments(self, variable: Variable, position: Place) -> Iterable[Fragment]:
         """Return the input, its transpose or a call."""
         node = variable.owner
         assert node is not None
@@ -75,16 +75,16 @@ class DimShufflePrinter:
         first = next((k for k, axis in enumerate(op.order) if axis != "x"), len(op.order))
         order, axes = list(op.order[first:]), list(range(op.input_ndim))
         if order == axes:
-            return [Operand(node.inputs[0], place.precedence)]
+            return [Operand(node.inputs[0], position.precedence)]
         if order == axes[::-1]:
             return [Operand(node.inputs[0], _MEMBER), ".T"]
-        return FunctionPrinter(f"DimShuffle{{{', '.join(map(str, order))}}}").fragments(variable, place)
+        return FunctionPrinter(f"DimShuffle{{{', '.join(map(str, order))}}}").fragments(variable, position)
 
 
 class MakeVectorPrinter:
     """Writes ``[x, y]``."""
 
-    def fragments(self, variable: Variable, place: Place) -> Iterable[Fragment]:
+    def fragments(self, variable: Variable, position: Place) -> Iterable[Fragment]:
         """Return the numbers in brackets."""
         node = variable.owner
         assert node is not None
@@ -97,7 +97,7 @@ class MakeVectorPrinter:
 class SubtensorPrinter:
     """Writes ``x[1:n, 0]``."""
 
-    def fragments(self, variable: Variable, place: Place) -> Iterable[Fragment]:
+    def fragments(self, variable: Variable, position: Place) -> Iterable[Fragment]:
         """Return the array and the index."""
         node = variable.owner
         assert node is not None
@@ -108,7 +108,7 @@ class SubtensorPrinter:
 class _IncSubtensorPrinter:
     """Writes ``inc_subtensor(x[1:n], y)``."""
 
-    def fragments(self, variable: Variable, place: Place) -> Iterable[Fragment]:
+    def fragments(self, variable: Variable, position: Place) -> Iterable[Fragment]:
         node = variable.owner
         assert node is not None
         x, y, *numbers = node.inputs

@@ -103,10 +103,12 @@ def _add_node(shapes: dict[Variable, tuple[int, ...]], values: dict[Variable, An
     for variable in node.inputs:
         if isinstance(variable, Constant) and isinstance(variable.type, TensorType):
             shapes[variable] = variable.data.shape
-    given = [tuple(constant(np.asarray(n)) for n in shapes.get(v, ())) for v in node.inputs]
+    shapes_of_inputs = [tuple(constant(np.asarray(n)) for n in shapes.get(v, ())) for v in node.inputs]
     rule: Any = shape_rule.get(node.op) or getattr(node.op, "infer_shape", None)
-    found = [None] * len(node.outputs) if rule is None else call_with_graph(rule, node.fgraph, node, given)
-    for output, shape in zip(node.outputs, found, strict=True):
+    shapes_by_rule = (
+        [None] * len(node.outputs) if rule is None else call_with_graph(rule, node.fgraph, node, shapes_of_inputs)
+    )
+    for output, shape in zip(node.outputs, shapes_by_rule, strict=True):
         if isinstance(output.type, TensorType):
             lengths = [None] * output.type.ndim if shape is None else shape
             shapes[output] = tuple(_number(shapes, values, output, i, n) for i, n in enumerate(lengths))

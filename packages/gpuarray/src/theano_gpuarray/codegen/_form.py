@@ -96,8 +96,10 @@ class DeviceOperand:
     @property
     def contiguous(self) -> bool:
         """Whether the elements lie one behind the other in C order."""
-        wanted = contiguous_strides(self.shape, self.itemsize)
-        return self.size <= 1 or all(n == 1 or a == b for n, a, b in zip(self.shape, self.strides, wanted, strict=True))
+        row_strides = contiguous_strides(self.shape, self.itemsize)
+        return self.size <= 1 or all(
+            n == 1 or a == b for n, a, b in zip(self.shape, self.strides, row_strides, strict=True)
+        )
 
     def view(self, shape: Sequence[int], strides: Sequence[int], offset: int | None = None) -> DeviceOperand:
         """Return a view of the same memory."""

@@ -30,9 +30,9 @@ def move_type(itemsize: int) -> str:
     return f"uint{8 * itemsize}_t"
 
 
-def loaded(dtype: str, place: str) -> CValue:
-    """Return the value of an element in memory; `place` is of the memory type of `dtype`."""
-    return CValue(c_loaded(place, dtype), dtype)
+def loaded(dtype: str, address: str) -> CValue:
+    """Return the value of an element in memory; `address` is of the memory type of `dtype`."""
+    return CValue(c_loaded(address, dtype), dtype)
 
 
 def merged_dimensions(
@@ -61,11 +61,11 @@ def merged_dimensions(
             lengths[-1] *= n
         else:
             lengths.append(n)
-        for own, given in zip(steps, strides, strict=True):
+        for own, strides_seen in zip(steps, strides, strict=True):
             if fits:
-                own[-1] = given[d]
+                own[-1] = strides_seen[d]
             else:
-                own.append(given[d])
+                own.append(strides_seen[d])
         may_join = True
     return tuple(lengths), [tuple(own) for own in steps]
 

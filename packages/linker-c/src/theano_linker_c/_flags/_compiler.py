@@ -83,7 +83,7 @@ class DirectoryFormatFlag(StrFlag):
     def parse(self, value: Any) -> str:
         """Return `value`, which must be such a format string."""
         text = super().parse(value)
-        if "%" in _DIRECTORY_KEY.sub(lambda found: "" if found[1] in (None, *DIRECTORY_KEYS) else "%", text):
+        if "%" in _DIRECTORY_KEY.sub(lambda text: "" if text[1] in (None, *DIRECTORY_KEYS) else "%", text):
             raise ValueError(value)
         return text
 
@@ -93,10 +93,10 @@ def compiler_version(command: str) -> str:
     if not command:
         return ""
     try:
-        told = subprocess.run([command, "-dumpversion"], capture_output=True, text=True, check=False)
+        process = subprocess.run([command, "-dumpversion"], capture_output=True, text=True, check=False)
     except OSError:
         return ""
-    return told.stdout.strip()
+    return process.stdout.strip()
 
 
 def absolute_directory(flag: str, path: str) -> str:

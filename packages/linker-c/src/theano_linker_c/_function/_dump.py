@@ -80,6 +80,6 @@ class _StripPickler(pickle.Pickler):
 
     def reducer_override(self, obj: Any) -> Any:
         if type(obj) is Tag:
-            kept = {k: v for k, v in vars(obj).items() if k not in self._removed}
-            return Tag, (), kept
+            state = {k: v for k, v in vars(obj).items() if k not in self._removed}
+            return Tag, (), state
         return NotImplemented

@@ -56,12 +56,12 @@ class EvalCache:
         inputs = list(inputs_to_values)
         # A function holds its inputs, so an id in a key cannot come to mean another variable.
         key = tuple(id(v) for v in inputs)
-        known = self._functions.setdefault(variable, {})
-        fn = known.get(key)
+        functions = self._functions.setdefault(variable, {})
+        fn = functions.get(key)
         if fn is None:
-            if len(known) >= self._bound:
-                known.pop(next(iter(known)))
-            fn = known[key] = function(inputs, variable)
+            if len(functions) >= self._bound:
+                functions.pop(next(iter(functions)))
+            fn = functions[key] = function(inputs, variable)
         return fn(*inputs_to_values.values())
 
 

@@ -44,7 +44,7 @@ class Calls:
     def of_inputs(self, node: Apply) -> list[int]:
         """Return for each input of a node the number of the calls in which the node reads it."""
         number = self.numbers.get(node, ALWAYS)
-        found = [number] * len(node.inputs)
+        conditions = [number] * len(node.inputs)
         branch = branch_of(node)
         if branch is not None:
             condition = node.inputs[branch.condition]
@@ -52,8 +52,8 @@ class Calls:
             for taken, positions in ((True, chosen - otherwise), (False, otherwise - chosen)):
                 part = self.of_branch(number, condition, taken)
                 for i in positions:
-                    found[i] = part
-        return found
+                    conditions[i] = part
+        return conditions
 
     def of_branch(self, calls: int, condition: Variable, taken: bool) -> int:
         """Return the number of those of some calls in which a condition is true, or false."""
@@ -69,7 +69,7 @@ class Calls:
     def of_all(self, parts: set[int]) -> int:
         """Return the number of the calls that are in one of several sets."""
         left = set(parts)
-        kept = []
+        needed = []
         # A branch has a greater number than the calls that it is a part of.
         waiting = [-number for number in parts]
         heapq.heapify(waiting)
@@ -88,14 +88,14 @@ class Calls:
                     left.add(calls)
                     heapq.heappush(waiting, -calls)
                     continue
-            kept.append(number)
+            needed.append(number)
         if ALWAYS in left:
             return ALWAYS
-        if len(kept) == 1:
-            return kept[0]
-        whole = frozenset(kept)
-        number = self._number(whole)
-        self.unions[number] = whole
+        if len(needed) == 1:
+            return needed[0]
+        everything = frozenset(needed)
+        number = self._number(everything)
+        self.unions[number] = everything
         return number
 
     def _number(self, key: Hashable) -> int:

@@ -33,13 +33,13 @@ class Branch:
     chosen: tuple[int, ...]
     otherwise: tuple[int, ...]
 
-    def attempt(self, values: Sequence[Any], known: Sequence[bool]) -> list[int] | tuple[Any, ...]:
+    def attempt(self, values: Sequence[Any], values_known: Sequence[bool]) -> list[int] | tuple[Any, ...]:
         """Return the outputs as a tuple, or the list of the inputs that are needed for them and not known."""
-        if not known[self.condition]:
+        if not values_known[self.condition]:
             return [self.condition]
-        wanted = self.chosen if values[self.condition] else self.otherwise
-        missing = [i for i in wanted if not known[i]]
-        return missing or tuple(values[i] for i in wanted)
+        branch = self.chosen if values[self.condition] else self.otherwise
+        missing = [i for i in branch if not values_known[i]]
+        return missing or tuple(values[i] for i in branch)
 
 
 lazy_form: RuleTable[Callable[[Apply], Branch | None]] = RuleTable("lazy_form")
@@ -95,16 +95,16 @@ def make_schedule(
     """
     position = {node: i for i, node in enumerate(order)}
     members: dict[Apply, list[Apply]] = {}
-    for node, whole in (inside or {}).items():
-        position[node] = position[whole]
-        members.setdefault(whole, []).append(node)
+    for node, group in (inside or {}).items():
+        position[node] = position[group]
+        members.setdefault(group, []).append(node)
     before = fgraph.orderings()
     needs = []
     for i, node in enumerate(order):
         earlier = [other for part in members.get(node, (node,)) for other in before.get(part, ())]
-        wanted = {position[other] for other in earlier if other in position}
-        wanted.update(position[v.owner] for v in _strict_inputs(node, i, lazy) if v.owner in position)
-        needs.append(tuple(sorted(wanted - {i})))
+        predecessors = {position[other] for other in earlier if other in position}
+        predecessors.update(position[v.owner] for v in _strict_inputs(node, i, lazy) if v.owner in position)
+        needs.append(tuple(sorted(predecessors - {i})))
     return Schedule(_always_needed(fgraph, position, needs), tuple(needs), readers)
 
 
@@ -119,10 +119,10 @@ def _always_needed(
     fgraph: FunctionGraph, position: Mapping[Apply, int], needs: Sequence[Sequence[int]]
 ) -> tuple[int, ...]:
     stack = [position[v.owner] for v in fgraph.outputs if v.owner in position]
-    found: set[int] = set()
+    needed: set[int] = set()
     while stack:
         i = stack.pop()
-        if i not in found:
-            found.add(i)
+        if i not in needed:
+            needed.add(i)
             stack.extend(needs[i])
-    return tuple(sorted(found))
+    return tuple(sorted(needed))

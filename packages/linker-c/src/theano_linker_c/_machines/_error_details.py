@@ -53,15 +53,15 @@ def _stored(program: Program, index: int, values: Sequence[Any]) -> Iterator[tup
     for instruction in program.instructions:
         variables.update(zip(instruction.inputs, instruction.node.inputs, strict=True))
     shared, constants = dict(program.cells), dict(program.constants)
-    found: dict[int, tuple[str, Any]] = {}
+    values_stored: dict[int, tuple[str, Any]] = {}
     for register, value in zip(program.instructions[index].inputs, values, strict=True):
         kind = "shared" if register in shared else "constant" if register in constants else "operand"
-        found[register] = (kind, value)
+        values_stored[register] = (kind, value)
     for register, cell in shared.items():
-        found.setdefault(register, ("shared", cell[0]))
+        values_stored.setdefault(register, ("shared", cell[0]))
     for register, value in constants.items():
-        found.setdefault(register, ("constant", value))
-    for register, (kind, value) in found.items():
+        values_stored.setdefault(register, ("constant", value))
+    for register, (kind, value) in values_stored.items():
         variable = variables.get(register)
         name = "an unnamed value" if variable is None else f"`{variable}`"
         if isinstance(value, np.ndarray) or (hasattr(value, "nbytes") and hasattr(value, "dtype")):

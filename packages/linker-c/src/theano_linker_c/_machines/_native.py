@@ -56,7 +56,7 @@ def native_machine(
     )
     machine = runtime.Machine(
         n_registers=program.n_registers,
-        inputs=tuple(_input_check(given) for given in program.inputs),
+        inputs=tuple(_input_check(parameter) for parameter in program.inputs),
         cells=program.cells,
         constants=program.constants,
         instructions=encoded,
@@ -100,8 +100,8 @@ def native_runner(instruction: Instruction) -> Runner | None:
     if not isinstance(form, KernelForm) or not HAS_RUNTIME:
         return None
     node = instruction.node
-    given = dict.fromkeys(instruction.inputs)
-    numbers = {register: i for i, register in enumerate((*given, *instruction.outputs))}
+    operands = dict.fromkeys(instruction.inputs)
+    numbers = {register: i for i, register in enumerate((*operands, *instruction.outputs))}
     alone = replace(instruction, release=(), donors=(), waits=None)
 
     def on_result(index: int, k: int, value: Any, replaced: int) -> Any:
@@ -110,10 +110,10 @@ def native_runner(instruction: Instruction) -> Runner | None:
     def on_error(index: int, values: list[Any], error: BaseException | None) -> BaseException:
         return mismatch(node, values) if error is None else error
 
-    code, _, _, _, *rest = encode(alone)
+    code, _, _, _, *details = encode(alone)
     machine = runtime.Machine(
         n_registers=len(numbers),
-        inputs=tuple((i, -1, False, False, False, ()) for i in range(len(given))),
+        inputs=tuple((i, -1, False, False, False, ()) for i in range(len(operands))),
         cells=(),
         constants=(),
         instructions=(
@@ -122,7 +122,7 @@ def native_runner(instruction: Instruction) -> Runner | None:
                 tuple(numbers[r] for r in instruction.inputs),
                 tuple(numbers[r] for r in instruction.outputs),
                 (),
-                *rest,
+                *details,
             ),
         ),
         outputs=tuple(numbers[r] for r in instruction.outputs),
@@ -137,7 +137,7 @@ def native_runner(instruction: Instruction) -> Runner | None:
         thread_scale=1.0,
         locks=(),
     )
-    first = [instruction.inputs.index(register) for register in given]
+    first = [instruction.inputs.index(register) for register in operands]
     return lambda values: machine.run([values[i] for i in first])
 
 
@@ -149,13 +149,20 @@ def _unused(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     raise TypeError("the machine of one instruction is run, not called")
 
 
-def _input_check(given: ProgramInput) -> tuple[int, int, bool, bool, bool, tuple[int, ...]]:
-    spec, accepts = argument_spec_of(given.variable), given.accepts
+def _input_check(parameter: ProgramInput) -> tuple[int, int, bool, bool, bool, tuple[int, ...]]:
+    spec, accepts = argument_spec_of(parameter.variable), parameter.accepts
     if spec is None:
-        return given.register, -1, False, False, accepts.overwrite, ()
+        return parameter.register, -1, False, False, accepts.overwrite, ()
     takes_float = accepts.floats and spec.dtype in ("float32", "float64") and not spec.shape
     shape = tuple(-1 if n is None else n for n in spec.shape)
-    return given.register, type_number(spec.dtype), takes_float, accepts.ints and not shape, accepts.overwrite, shape
+    return (
+        parameter.register,
+        type_number(spec.dtype),
+        takes_float,
+        accepts.ints and not shape,
+        accepts.overwrite,
+        shape,
+    )
 
 
 #: Kind, registers that are read, written and let go of, payload, checks of the results, and the machine code whose
@@ -186,9 +193,9 @@ def _payload(instruction: Instruction) -> tuple[str, Any]:
     node = instruction.node
     match instruction.form:
         case KernelForm(kernel, code):
-            found = kernel.encode(instruction, code)
-            if found is not None:
-                return found
+            payload = kernel.encode(instruction, code)
+            if payload is not None:
+                return payload
         case CThunk(capsule):
             # Code that takes a value that is not NULL for its own zeros would add to the numbers of the last call.
             fills = getattr(node.op, "fills_outputs", False)

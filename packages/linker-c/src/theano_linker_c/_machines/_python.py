@@ -141,8 +141,8 @@ class PythonMachine:
         """Return the registers at the beginning of a call."""
         program = self.program
         registers: list[Any] = [None] * program.n_registers
-        for i, (given, value) in enumerate(zip(program.inputs, values, strict=True)):
-            registers[given.register] = self._accept(i, given, value)
+        for i, (parameter, value) in enumerate(zip(program.inputs, values, strict=True)):
+            registers[parameter.register] = self._accept(i, parameter, value)
         for register, cell in program.cells:
             registers[register] = cell[0]
         for register, value in program.constants:
@@ -152,15 +152,15 @@ class PythonMachine:
 
     def _copy_shared_inputs(self, registers: list[Any]) -> None:
         """Copy values that may be overwritten, but cannot be, or that another register sees too."""
-        for given in self.program.inputs:
-            value = registers[given.register]
-            if not given.accepts.overwrite:
+        for parameter in self.program.inputs:
+            value = registers[parameter.register]
+            if not parameter.accepts.overwrite:
                 continue
             if isinstance(value, np.ndarray) and not _takes_writes(value):
-                registers[given.register] = value.copy(order="K")
+                registers[parameter.register] = value.copy(order="K")
             else:
-                others = (other for register, other in enumerate(registers) if register != given.register)
-                registers[given.register] = own_value(value, others)
+                others = (other for register, other in enumerate(registers) if register != parameter.register)
+                registers[parameter.register] = own_value(value, others)
 
     def _run(self, registers: list[Any]) -> None:
         """Run all instructions that a call needs."""
@@ -173,25 +173,25 @@ class PythonMachine:
             for register in () if self._to_keep else instruction.release:
                 registers[register] = None
 
-    def _step(self, index: int, registers: list[Any], known: list[bool] | None = None) -> list[int] | None:
+    def _step(self, index: int, registers: list[Any], values: list[bool] | None = None) -> list[int] | None:
         """Run one instruction; return None, or the inputs that it asks for when not all are known."""
         instruction = self.program.instructions[index]
         operands = [registers[r] for r in instruction.inputs]
         try:
             if self._counters is None:
-                results = self._results(index, instruction, operands, known)
+                results = self._results(index, instruction, operands, values)
             else:
                 with self._counters.step(index):
-                    results = self._results(index, instruction, operands, known)
-            if isinstance(results, list) and known is not None:
+                    results = self._results(index, instruction, operands, values)
+            if isinstance(results, list) and values is not None:
                 return results
             results = self._accepted(instruction, results)
         except BaseException as error:
             self.position_of_error = self.program.position_of(index)
             self.view.note(index, operands)
-            told = annotate(error, self.program, index, operands)
-            if told is not error:
-                raise told from None
+            message = annotate(error, self.program, index, operands)
+            if message is not error:
+                raise message from None
             raise
         for register, value in zip(instruction.outputs, results, strict=True):
             registers[register] = value
@@ -203,19 +203,19 @@ class PythonMachine:
         return accept_results(instruction, results)
 
     def _results(
-        self, index: int, instruction: Instruction, operands: list[Any], known: list[bool] | None
+        self, index: int, instruction: Instruction, operands: list[Any], values: list[bool] | None
     ) -> Sequence[Any]:
-        if known is None:
+        if values is None:
             return self._runners[index](operands)
         form = instruction.form
         assert isinstance(form, (Branch, OwnThunk)), "only these two forms are lazy"
-        return form.attempt(operands, known)
+        return form.attempt(operands, values)
 
-    def _accept(self, index: int, given: ProgramInput, value: Any) -> Any:
-        spec = argument_spec_of(given.variable)
-        if given.accepts.floats and type(value) is float and spec is not None:
+    def _accept(self, index: int, parameter: ProgramInput, value: Any) -> Any:
+        spec = argument_spec_of(parameter.variable)
+        if parameter.accepts.floats and type(value) is float and spec is not None:
             return np.array(value, dtype=spec.dtype)
-        return value if spec is not None and fits(given.variable, value) else self.hooks.on_input(index, value)
+        return value if spec is not None and fits(parameter.variable, value) else self.hooks.on_input(index, value)
 
     def _store(self, registers: Sequence[Any]) -> None:
         for register, cell in self.program.updates:

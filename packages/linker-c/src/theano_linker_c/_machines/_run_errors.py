@@ -144,8 +144,8 @@ def _backtrace(origin: Origin) -> list[str]:
     lines = ["  Backtrace when the node is created:"]
     for filename, lineno, function, text in origin.entries()[-_MOST_FRAMES:]:
         cell = cell_of(filename)
-        place = f'File "{filename}"' if cell is None else f"Cell {cell}"
-        lines.append(f"    {place}, line {lineno}, in {function}")
+        location = f'File "{filename}"' if cell is None else f"Cell {cell}"
+        lines.append(f"    {location}, line {lineno}, in {function}")
         if text:
             lines.append(f"      {text}")
     return lines

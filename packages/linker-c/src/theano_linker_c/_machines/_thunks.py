@@ -167,11 +167,13 @@ class MachineView:
     def storage_map(self) -> dict[Variable, list[Any]]:
         """Variable -> its cell."""
         self._refresh()
-        found: dict[Variable, list[Any]] = {given.variable: self.cells[given.register] for given in self.program.inputs}
+        storage: dict[Variable, list[Any]] = {
+            parameter.variable: self.cells[parameter.register] for parameter in self.program.inputs
+        }
         for x in self.program.instructions:
             pairs = zip((*x.node.inputs, *x.node.outputs), (*x.inputs, *x.outputs), strict=True)
-            found.update((variable, self.cells[register]) for variable, register in pairs)
-        return found
+            storage.update((variable, self.cells[register]) for variable, register in pairs)
+        return storage
 
     def _refresh(self) -> None:
         if self._fetch is not None:

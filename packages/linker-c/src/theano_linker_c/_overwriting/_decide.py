@@ -47,13 +47,13 @@ def decide(program: Program, kinds: Collection[Overwriting] = ALL_KINDS) -> Prog
 
 def _donations(program: Program, able: Sequence[int], waiting: Collection[int]) -> dict[int, Donors]:
     """Return the inputs whose memory each of the results may take, for the instructions that have such inputs."""
-    candidates = {i: found for i in able if any(found := _candidates(program.instructions[i]))}
+    candidates = {i: donations for i in able if any(donations := _candidates(program.instructions[i]))}
     if not candidates:
         return {}
     lifetimes = Lifetimes(program, waiting=waiting)
     ends: Callable[[int, int], bool] = lifetimes.ends if program.schedule is None else lifetimes.ends_in_any_order
-    donated = {given.register for given in program.inputs if given.accepts.overwrite}
-    own = _memory_of_updates(program, lifetimes) if donated else set[int]()
+    donated = {parameter.register for parameter in program.inputs if parameter.accepts.overwrite}
+    update_memory = _memory_of_updates(program, lifetimes) if donated else set[int]()
     decided: dict[int, Donors] = {}
     for i, instruction in enumerate(program.instructions):
         if i in candidates:
@@ -62,7 +62,7 @@ def _donations(program: Program, able: Sequence[int], waiting: Collection[int]) 
                     position
                     for position in positions
                     if ends(i, instruction.inputs[position])
-                    and not (instruction.outputs[k] in own and instruction.inputs[position] in donated)
+                    and not (instruction.outputs[k] in update_memory and instruction.inputs[position] in donated)
                 )
                 for k, positions in enumerate(candidates[i])
             )
@@ -108,20 +108,20 @@ def waiting_writes(program: Program, able: Sequence[int]) -> dict[int, int]:
     dict
         Instruction -> number of the update.
     """
-    wanted = _last_writes(program, [i for i in able if _writes(program.instructions[i])]) if program.updates else {}
-    if not wanted:
+    candidates = _last_writes(program, [i for i in able if _writes(program.instructions[i])]) if program.updates else {}
+    if not candidates:
         return {}
-    found = _from_storage(program, wanted)
+    writes = _from_storage(program, candidates)
     destroyers = [i for i, x in enumerate(program.instructions) if x.node.op.destroy_map]
-    if not destroyers or not found:
-        return found
+    if not destroyers or not writes:
+        return writes
     lifetimes = Lifetimes(program)
     storage = {id(cell): register for register, cell in program.cells}
     while True:
-        destroyed = {root for i in destroyers if i not in found for root in _destroyed(program, i, lifetimes)}
+        destroyed = {root for i in destroyers if i not in writes for root in _destroyed(program, i, lifetimes)}
         spoiled = {
             i
-            for i, target in found.items()
+            for i, target in writes.items()
             if not destroyed.isdisjoint(
                 root
                 for register in (storage[id(program.updates[target][1])], *program.instructions[i].inputs)
@@ -129,8 +129,8 @@ def waiting_writes(program: Program, able: Sequence[int]) -> dict[int, int]:
             )
         }
         if not spoiled:
-            return found
-        found = _from_storage(program, {i: target for i, target in found.items() if i not in spoiled})
+            return writes
+        writes = _from_storage(program, {i: target for i, target in writes.items() if i not in spoiled})
 
 
 def _writes(instruction: Instruction) -> bool:
@@ -162,19 +162,19 @@ def _last_writes(program: Program, writes: Sequence[int]) -> dict[int, int]:
     return wanted
 
 
-def _from_storage(program: Program, wanted: dict[int, int]) -> dict[int, int]:
+def _from_storage(program: Program, candidates: dict[int, int]) -> dict[int, int]:
     """Return those of the writes that change the storage of their own variable, directly or one after the other."""
     holds = {register: id(cell) for register, cell in program.cells}
-    found: dict[int, int] = {}
-    for i in sorted(wanted):
-        instruction, cell = program.instructions[i], id(program.updates[wanted[i]][1])
+    sources: dict[int, int] = {}
+    for i in sorted(candidates):
+        instruction, cell = program.instructions[i], id(program.updates[candidates[i]][1])
         if holds.get(instruction.inputs[0]) == cell:
-            found[i] = wanted[i]
+            sources[i] = candidates[i]
             holds[instruction.outputs[0]] = cell
     # One that has to be carried out reads the results of those before it.
-    read_now = {r for i, x in enumerate(program.instructions) if i not in found for r in x.inputs}
-    settled = {i for i in found if program.instructions[i].outputs[0] in read_now}
-    return _from_storage(program, {i: t for i, t in found.items() if i not in settled}) if settled else found
+    read_now = {r for i, x in enumerate(program.instructions) if i not in sources for r in x.inputs}
+    settled = {i for i in sources if program.instructions[i].outputs[0] in read_now}
+    return _from_storage(program, {i: t for i, t in sources.items() if i not in settled}) if settled else sources
 
 
 def _destroyed(program: Program, i: int, lifetimes: Lifetimes) -> Sequence[int]:

@@ -56,11 +56,11 @@ def _part_choices(fgraph: FunctionGraph, handler: DestroyHandler) -> None:
 
 
 def _handler(fgraph: FunctionGraph) -> DestroyHandler:
-    found = next((f for f in fgraph.features if isinstance(f, DestroyHandler)), None)
-    if found is None:
-        found = DestroyHandler()
-        fgraph.attach_feature(found)
-    return found
+    handler = next((f for f in fgraph.features if isinstance(f, DestroyHandler)), None)
+    if handler is None:
+        handler = DestroyHandler()
+        fgraph.attach_feature(handler)
+    return handler
 
 
 def _copy_inputs(fgraph: FunctionGraph, node: Apply, indices: Iterable[int]) -> None:

@@ -95,10 +95,10 @@ class Lifetimes:
         """Yield the instructions by which a value came into a register from its roots: all run before it is there."""
         waiting = [register]
         while waiting:
-            found = self._sources.get(waiting.pop())
-            if found is not None:
-                yield found[0]
-                waiting.extend(found[1])
+            source = self._sources.get(waiting.pop())
+            if source is not None:
+                yield source[0]
+                waiting.extend(source[1])
 
     @cached_property
     def _sharing(self) -> dict[int, list[int]]:

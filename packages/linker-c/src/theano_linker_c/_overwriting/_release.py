@@ -11,12 +11,12 @@ def deaths_in_order(
     fgraph: FunctionGraph, order: Sequence[Apply], registers: Mapping[Variable, int]
 ) -> list[tuple[int, ...]]:
     """Return, for each node, the registers that die there: read for the last time, or never read at all."""
-    kept = set(fgraph.outputs)
+    needed = set(fgraph.outputs)
     last: dict[Variable, int] = {}
     for i, node in enumerate(order):
         for variables in (node.inputs, node.outputs):
             for variable in variables:
-                if variable not in kept and (variable.owner is not None or not isinstance(variable, Constant)):
+                if variable not in needed and (variable.owner is not None or not isinstance(variable, Constant)):
                     last[variable] = i
     dying: list[list[int]] = [[] for _ in order]
     for variable, i in last.items():
@@ -36,7 +36,7 @@ def deaths_by_counting(
     release : list of tuple of int
         For each node, the other registers that die there.
     """
-    kept = set(fgraph.outputs)
+    needed = set(fgraph.outputs)
     edges: dict[Variable, list[int]] = {v: [] for v in registers}
     made: dict[Variable, int] = {}
     for i, node in enumerate(order):
@@ -45,7 +45,7 @@ def deaths_by_counting(
             edges[v].append(i)
     readers, release = [0] * len(registers), [list[int]() for _ in order]
     for v, register in registers.items():
-        if v in kept or isinstance(v, Constant):
+        if v in needed or isinstance(v, Constant):
             continue
         distinct = set(edges[v])
         if len(distinct) > 1:
@@ -54,4 +54,4 @@ def deaths_by_counting(
             release[distinct.pop()].append(register)
         elif v in made:
             release[made[v]].append(register)
-    return tuple(readers), [tuple(found) for found in release]
+    return tuple(readers), [tuple(variable) for variable in release]

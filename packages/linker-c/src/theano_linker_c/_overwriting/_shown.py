@@ -41,10 +41,10 @@ class Decisions:
         """Return the nodes that have in-place forms, with their plain ops and those."""
         return list(self._plain)
 
-    def restore(self, known: list[tuple[Apply, Op, Op]]) -> None:
+    def restore(self, originals: list[tuple[Apply, Op, Op]]) -> None:
         """Give nodes the in-place forms that were decided for an equal graph."""
-        self._plain = known
-        for node, _, form in known:
+        self._plain = originals
+        for node, _, form in originals:
             node.op = form
 
     def withdraw(self) -> None:

@@ -22,8 +22,8 @@ def note_advance(shared: SharedVariable, node: Apply) -> None:
     node : Apply
         Not kept alive.
     """
-    known = _nodes.get(shared, [])
-    _nodes[shared] = [*(ref for ref in known if ref() is not None), weakref.ref(node)]
+    advances = _nodes.get(shared, [])
+    _nodes[shared] = [*(ref for ref in advances if ref() is not None), weakref.ref(node)]
 
 
 def left_behind(

@@ -74,10 +74,10 @@ def update_lock_of(storage: list[Any]) -> UpdateLock:
         Its one-element list.
     """
     with _making:
-        found = _of_storage.get(id(storage))
-        if found is None:
-            found = _of_storage[id(storage)] = UpdateLock(storage)
-        return found
+        lock = _of_storage.get(id(storage))
+        if lock is None:
+            lock = _of_storage[id(storage)] = UpdateLock(storage)
+        return lock
 
 
 def update_lock_if_used(storage: list[Any]) -> AbstractContextManager[Any]:

@@ -85,10 +85,10 @@ class Job:
 
     def _compile(self) -> None:
         # A library of its own: the lock of the one for all is not held while the compiler runs.
-        own = KernelLibrary.beside(library)
-        built = own.build(self._kernels, self.options)
-        _, toolchain = own.toolchain(self.options)
-        library.adopt(own)
+        fork = KernelLibrary.beside(library)
+        built = fork.build(self._kernels, self.options)
+        _, toolchain = fork.toolchain(self.options)
+        library.adopt(fork)
         if toolchain is None:
             what = f"the C compiler {self.options.command} does not work"
             raise CompileError(

@@ -143,10 +143,10 @@ class TieredMachine:
         inner: weakref.WeakSet[TieredMachine],
         label: str,
     ) -> None:
-        own = vars(self)
-        own.update(_present=first, _make=make, _job=job, _inner=inner, _label=label, _assigned={})
-        own.update(_context=copy_context(), _turn=threading.Lock(), _owner=0, _settled=False, _failed=False)
-        own["followers"] = []
+        state = vars(self)
+        state.update(_present=first, _make=make, _job=job, _inner=inner, _label=label, _assigned={})
+        state.update(_context=copy_context(), _turn=threading.Lock(), _owner=0, _settled=False, _failed=False)
+        state["followers"] = []
         around = _inner.get()
         if around is not None:
             around.add(self)
@@ -196,7 +196,7 @@ class TieredMachine:
             self._turn.release()
 
     def _exchange(self) -> None:
-        own, error = vars(self), self._job.error
+        state, error = vars(self), self._job.error
         for machine in list(self._inner):
             machine.now()
             error = error or (machine._job.error if machine.failed else None)
@@ -211,9 +211,9 @@ class TieredMachine:
                 native_view, view = getattr(native, "view", None), getattr(self._present, "view", None)
                 if native_view is not None and view is not None:
                     native_view.take_cells(view)
-                own["_present"] = native
+                state["_present"] = native
         machine = self._present
-        own.update(_settled=True, _failed=error is not None, _make=None, _context=None)
+        state.update(_settled=True, _failed=error is not None, _make=None, _context=None)
         for follower in self.followers:
             follower(machine, error is None)
         self.followers.clear()

@@ -49,7 +49,7 @@ class Collector:
         self.kernels.update(dict.fromkeys(missing))
         return [present.get(kernel) for kernel in kernels]
 
-    def load(self, wanted: Sequence[NodeCode]) -> list[LoadedCode] | None:
+    def load(self, sources: Sequence[NodeCode]) -> list[LoadedCode] | None:
         """Return the machine code of ops' C code where all of it is there.
 
         Raises
@@ -57,12 +57,12 @@ class Collector:
         MustWaitError
             If it is not, and one of the ops has nothing else.
         """
-        found = thunk_library.present(wanted, self.options)
-        if found is None:
-            if not all(has_perform(node_code.node.op) for node_code in wanted):
+        units = thunk_library.present(sources, self.options)
+        if units is None:
+            if not all(has_perform(node_code.node.op) for node_code in sources):
                 raise MustWaitError
-            self.node_codes.extend(wanted)
-        return found
+            self.node_codes.extend(sources)
+        return units
 
 
 class Supplier:
@@ -78,6 +78,6 @@ class Supplier:
         made = dict(zip(others, library.build(others, self.options), strict=True)) if others else {}
         return [made[kernel] if kernel in made else self._found[kernel] for kernel in kernels]
 
-    def load(self, wanted: Sequence[NodeCode]) -> list[LoadedCode] | None:
+    def load(self, sources: Sequence[NodeCode]) -> list[LoadedCode] | None:
         """Return the machine code of ops' C code."""
-        return thunk_library.load(wanted, self.options)
+        return thunk_library.load(sources, self.options)

@@ -61,7 +61,7 @@ _MOST_STEPS = 10_000
 class _ContainerForm(Form):
     """Cells of shared variables."""
 
-    def build(self, reader: Reader, word: ClassWord, made: Any, state: Any) -> None:
+    def build(self, reader: Reader, word: ClassWord, op: Any, state: Any) -> None:
         """Fill a cell; its value has to be one of its type."""
         if type(state) is not dict:
             raise refused("the archive has a container of a form that is not known")
@@ -82,7 +82,7 @@ class _ContainerForm(Form):
                 raise refused(f"the archive has a shared value that is none of {kind}") from error
         readonly, strict, downcast = options
         Container.__init__(
-            made, kind, [value], readonly=bool(readonly), strict=bool(strict), allow_downcast=downcast, name=name
+            op, kind, [value], readonly=bool(readonly), strict=bool(strict), allow_downcast=downcast, name=name
         )
 
 
@@ -113,7 +113,7 @@ def _print_arguments(state: dict[str, Any]) -> tuple[tuple[()], dict[str, Any]]:
 class _ModeForm(Form):
     """Modes: made anew of the names, or queries, that they were made of."""
 
-    def build(self, reader: Reader, word: ClassWord, made: Any, state: Any) -> None:
+    def build(self, reader: Reader, word: ClassWord, op: Any, state: Any) -> None:
         """Make a mode."""
         linker, optimizer = (state.get(name) if type(state) is dict else () for name in _PROVIDED)
         if isinstance(linker, Linker):
@@ -126,7 +126,7 @@ class _ModeForm(Form):
             raise refused("the archive has a mode with a rewriter of its own")
         if isinstance(state.get("_optimizer"), RewriteQuery):
             reader.complete(state["_optimizer"])
-        Mode.__init__(made, linker, optimizer)
+        Mode.__init__(op, linker, optimizer)
 
 
 _PROVIDED = ("provided_linker", "provided_optimizer")
@@ -135,7 +135,7 @@ _PROVIDED = ("provided_linker", "provided_optimizer")
 class _LinkerForm(Form):
     """Linkers: a name and truth values."""
 
-    def build(self, reader: Reader, word: ClassWord, made: Any, state: Any) -> None:
+    def build(self, reader: Reader, word: ClassWord, op: Any, state: Any) -> None:
         """Fill a linker."""
         usual = (word.target("py") if word.target is Linker else word.target()).__getstate__()
         if type(state) is not dict or not state.keys() <= usual.keys() or state.get("callback") is not None:
@@ -143,7 +143,7 @@ class _LinkerForm(Form):
         for name, value in state.items():
             if value not in (True, False, None) and not (name == "name" and is_text(value)):
                 raise refused(f"the archive has a linker with {value!r:.40} as `{name}`")
-        made.__setstate__({**usual, **state})
+        op.__setstate__({**usual, **state})
 
 
 def _is_names(value: Any) -> bool:
@@ -156,26 +156,26 @@ def _is_names(value: Any) -> bool:
 class _ProgramForm(RecordForm):
     """Scalar programs: each step takes results of earlier ones."""
 
-    def build(self, reader: Reader, word: ClassWord, made: Any, state: Any) -> None:
+    def build(self, reader: Reader, word: ClassWord, op: Any, state: Any) -> None:
         """Fill and check a program."""
-        super().build(reader, word, made, state)
-        known = len(made.input_dtypes)
-        if len(made.steps) > _MOST_STEPS or not made.outputs:
+        super().build(reader, word, op, state)
+        count = len(op.input_dtypes)
+        if len(op.steps) > _MOST_STEPS or not op.outputs:
             raise refused("the archive has a scalar program of a length that none has")
-        for dtype, data in made.constants:
+        for dtype, data in op.constants:
             if len(data) != np.dtype(dtype).itemsize:
                 raise refused("the archive has a scalar program with a constant that is none")
-        for step in made.steps:
-            given = [_dtype_of(made, number, known) for number in step.args]
-            if list(step.op.result_dtypes(*given)) != [step.dtype] or step.op.nin not in (-1, len(given)):
+        for step in op.steps:
+            dtypes = [_dtype_of(op, number, count) for number in step.args]
+            if list(step.op.result_dtypes(*dtypes)) != [step.dtype] or step.op.nin not in (-1, len(dtypes)):
                 raise refused("the archive has a scalar program with a step of another dtype than its op has")
-            known += 1
-        for number in made.outputs:
-            _dtype_of(made, number, known)
+            count += 1
+        for number in op.outputs:
+            _dtype_of(op, number, count)
 
 
-def _dtype_of(program: ScalarProgram, number: int, known: int) -> str:
-    if not -len(program.constants) <= number < known:
+def _dtype_of(program: ScalarProgram, number: int, n_inputs: int) -> str:
+    if not -len(program.constants) <= number < n_inputs:
         raise refused("the archive has a scalar program that uses a value before it has it")
     return program.dtype_of(number)
 
@@ -227,12 +227,12 @@ VARIABLE_CHECKS[SharedVariable] = _check_shared
 
 def scalar_classes() -> dict[str, str]:
     """Return the classes of scalar ops that the vocabulary has, by modules."""
-    found: dict[str, list[str]] = {}
+    classes: dict[str, list[str]] = {}
     for name, cls in vars(scalar).items():
         if isinstance(cls, type) and issubclass(cls, ScalarOp) and cls is not Composite and name in scalar.__all__:
             if "._contract." not in cls.__module__:  # there are the bases
-                found.setdefault(cls.__module__, []).append(name)
-    return {module: " ".join(names) for module, names in found.items()}
+                classes.setdefault(cls.__module__, []).append(name)
+    return {module: " ".join(names) for module, names in classes.items()}
 
 
 def library_words() -> Iterator[Word]:

@@ -51,14 +51,14 @@ class _Dtype(Value):
         (name,) = made.arguments
         if names is not None:
             return _structured(name, names, fields, itemsize, alignment)
-        found = np.dtype(_with_unit(name, metadata))
+        dtype = np.dtype(_with_unit(name, metadata))
         if order == _SWAPPED:
-            found = found.newbyteorder(order)
-        flexible = found.kind in "SUV"
-        wanted = (found.itemsize, found.alignment) if flexible else (-1, -1)
-        if (itemsize, alignment) != wanted or fields is not None or found.itemsize > _LARGEST_ITEM:
+            dtype = dtype.newbyteorder(order)
+        flexible = dtype.kind in "SUV"
+        layout = (dtype.itemsize, dtype.alignment) if flexible else (-1, -1)
+        if (itemsize, alignment) != layout or fields is not None or dtype.itemsize > _LARGEST_ITEM:
             raise refused(f"the archive has a dtype {name} with other lengths than it has")
-        return found
+        return dtype
 
 
 def _with_unit(name: str, metadata: list[Any]) -> str:
@@ -88,10 +88,10 @@ def _structured(name: str, names: Any, fields: Any, itemsize: Any, alignment: An
     if len(fields) != len(names) or sum(map(_count_fields, formats)) + len(names) > _MOST_FIELDS:
         raise refused("the archive has a dtype with too many fields")
     wanted = {"names": list(names), "formats": formats, "offsets": offsets, "itemsize": size}
-    found = np.dtype(wanted, align=_plain_int(alignment, 1, 64) > 1)  # type: ignore[call-overload]  # of lists
-    if name != f"V{size}" or found.itemsize != size:
+    dtype = np.dtype(wanted, align=_plain_int(alignment, 1, 64) > 1)  # type: ignore[call-overload]  # of lists
+    if name != f"V{size}" or dtype.itemsize != size:
         raise refused("the archive has a dtype with other lengths than it has")
-    return found
+    return dtype
 
 
 def _count_fields(dtype: Any) -> int:
@@ -131,7 +131,7 @@ def _scalar(reader: Reader, dtype: Any, data: Any = None) -> Any:
     return array[0]
 
 
-def _refuse_array(reader: Reader, *given: Any) -> Any:
+def _refuse_array(reader: Reader, *arguments: Any) -> Any:
     raise refused(
         "the archive has an array in its pickle (an array of objects, or of a class of its own)",
         hint="store plain arrays of numbers; safe=False loads it if you trust its author: it can run any code then",
@@ -150,10 +150,10 @@ _GENERATORS = {
 
 
 def _words_array(value: Any, dtype: Any, length: int) -> Any:
-    found = value if type(value) is np.ndarray else None
-    if found is None or found.dtype != dtype or found.shape != (length,):
+    array = value if type(value) is np.ndarray else None
+    if array is None or array.dtype != dtype or array.shape != (length,):
         raise refused(f"the archive has a generator whose state is no array of {length} numbers of {np.dtype(dtype)}")
-    return found
+    return array
 
 
 def _mersenne(state: dict[str, Any]) -> dict[str, Any]:
@@ -181,14 +181,14 @@ def _bits_state(kind: str, state: Any) -> dict[str, Any]:
     """Return a copy of the state of a bit generator, every part of it checked."""
     if type(state) is not dict or state.get("bit_generator") != kind or type(state.get("state")) is not dict:
         raise refused(f"the archive has a state of {kind} that is none")
-    found: dict[str, Any] = {"bit_generator": kind, "state": _STATES[kind](state["state"])}
+    state_of_bits: dict[str, Any] = {"bit_generator": kind, "state": _STATES[kind](state["state"])}
     if kind == "Philox":
-        found["buffer"] = _words_array(state.get("buffer"), np.uint64, 4)
-        found["buffer_pos"] = _plain_int(state.get("buffer_pos"), 0, 4)
+        state_of_bits["buffer"] = _words_array(state.get("buffer"), np.uint64, 4)
+        state_of_bits["buffer_pos"] = _plain_int(state.get("buffer_pos"), 0, 4)
     if kind != "MT19937":
-        found["has_uint32"] = _plain_int(state.get("has_uint32"), 0, 1)
-        found["uinteger"] = _plain_int(state.get("uinteger"), 0, (1 << 32) - 1)
-    return found
+        state_of_bits["has_uint32"] = _plain_int(state.get("has_uint32"), 0, 1)
+        state_of_bits["uinteger"] = _plain_int(state.get("uinteger"), 0, (1 << 32) - 1)
+    return state_of_bits
 
 
 class _Bits(Word):
@@ -196,8 +196,8 @@ class _Bits(Word):
 
     def call(self, reader: Reader, arguments: tuple[Any, ...]) -> Any:
         """Return an object that waits for the state."""
-        given = arguments[0] if len(arguments) == 1 else None
-        name = given.name if isinstance(given, ClassWord) else given
+        seed = arguments[0] if len(arguments) == 1 else None
+        name = seed.name if isinstance(seed, ClassWord) else seed
         if type(name) is not str or name not in _GENERATORS:
             raise refused(f"the archive has a generator {name!r:.40}")
         return Pending(self, (name,))
@@ -211,9 +211,9 @@ class _Bits(Word):
             if seed is not None and not isinstance(seed, np.random.SeedSequence):
                 raise refused("the archive has a generator whose seed is none")
         checked = _bits_state(name, state)
-        found = getattr(np.random, name)(seed)
-        found.state = checked
-        return found
+        generator = getattr(np.random, name)(seed)
+        generator.state = checked
+        return generator
 
 
 class _Seed(Word):
@@ -223,7 +223,7 @@ class _Seed(Word):
         """Return an object that waits for the numbers."""
         return Pending(self, ())
 
-    def build(self, reader: Reader, made: Any, state: Any) -> Any:
+    def build(self, reader: Reader, generator: Any, state: Any) -> Any:
         """Return the seed."""
         if type(state) is not tuple or len(state) != 5:
             raise refused("the archive has a seed that is none")
@@ -260,23 +260,23 @@ class _Generator(Word):
             bits = None
         if not isinstance(bits, np.random.BitGenerator) or len(maker) > 1:
             raise refused("the archive has a generator without bits")
-        made = self._make(bits)
-        reader.await_contents(made, self)
-        return made
+        generator = self._make(bits)
+        reader.await_contents(generator, self)
+        return generator
 
-    def build(self, reader: Reader, made: Any, state: Any) -> None:
+    def build(self, reader: Reader, generator: Any, state: Any) -> None:
         """Set the state, where it does not go with the bits."""
         if not state:
             return
-        legacy = isinstance(made, np.random.RandomState)
-        bits = made._bit_generator if legacy else made.bit_generator
+        legacy = isinstance(generator, np.random.RandomState)
+        bits = generator._bit_generator if legacy else generator.bit_generator
         bits.state = checked = _bits_state(type(bits).__name__, state)
         if not legacy:
             return
         gauss = state.get("gauss")
         if type(gauss) is not float:
             raise refused("the archive has a generator with a number that is none")
-        made.set_state({**checked, "has_gauss": _plain_int(state.get("has_gauss"), 0, 1), "gauss": gauss})
+        generator.set_state({**checked, "has_gauss": _plain_int(state.get("has_gauss"), 0, 1), "gauss": gauss})
 
 
 class _NoForm(Form):

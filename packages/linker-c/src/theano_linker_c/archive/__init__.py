@@ -40,12 +40,12 @@ class PersistentNdarrayID:
         """Return the persistent id of an array, storing it when it is new; None for everything else."""
         if type(obj) is not np.ndarray or obj.dtype.hasobject:
             return None
-        known = self.seen.get(id(obj))
-        if known is None:
-            known = self.seen[id(obj)] = (self.name_of(obj), obj)
-            with self.zip_file.open(known[0], "w", force_zip64=True) as member:
+        number = self.seen.get(id(obj))
+        if number is None:
+            number = self.seen[id(obj)] = (self.name_of(obj), obj)
+            with self.zip_file.open(number[0], "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, obj, allow_pickle=False)
-        return f"{_ARRAY}.{known[0]}"
+        return f"{_ARRAY}.{number[0]}"
 
     def name_of(self, array: Any) -> str:
         """Return the name of the member for a new array."""
@@ -317,9 +317,9 @@ class StripPickler(pickle.Pickler):
         if isinstance(obj, Origin):
             return type(None), ()
         if type(obj) is Tag and any(name in vars(obj) for name in self.tag_to_remove):
-            kept = Tag()
-            vars(kept).update((k, v) for k, v in vars(obj).items() if k not in self.tag_to_remove)
-            return kept.__reduce_ex__(2)
+            tag = Tag()
+            vars(tag).update((k, v) for k, v in vars(obj).items() if k not in self.tag_to_remove)
+            return tag.__reduce_ex__(2)
         return NotImplemented
 
 

@@ -85,9 +85,9 @@ def load_safely(
 
 
 def _length_of(file: IO[bytes]) -> int:
-    place = file.tell()
+    position = file.tell()
     length = file.seek(0, os.SEEK_END)
-    file.seek(place)
+    file.seek(position)
     return length
 
 
@@ -131,10 +131,10 @@ class _Members:
         """Return the bytes of a member."""
         info = self._infos.get(name)
         if info is None:
-            found = ", ".join(list(self._infos)[:10]) or "nothing"
+            names = ", ".join(list(self._infos)[:10]) or "nothing"
             raise UnsafeArchiveError(
                 format_error(
-                    f"this archive has no member {name!r:.60}, only {found:.300}",
+                    f"this archive has no member {name!r:.60}, only {names:.300}",
                     hint="numpy.load reads archives of arrays alone; use an undamaged copy of others",
                 )
             )

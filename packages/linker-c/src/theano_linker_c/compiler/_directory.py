@@ -102,10 +102,10 @@ class CompileDirectory:
 
     def places(self) -> list[Place]:
         """Return the opened directories to look for code in: this one, and one that can only be read."""
-        found = [] if self._warm is None or not self._warm.open else [self._warm]
+        places = [] if self._warm is None or not self._warm.open else [self._warm]
         with contextlib.suppress(OSError):
-            found.insert(0, self.place)
-        return found
+            places.insert(0, self.place)
+        return places
 
     def file(self, *names: str) -> str:
         """Return the path of a file in the directory, for people and compilers."""
@@ -144,17 +144,17 @@ class CompileDirectory:
 
     def read_signed(self, *names: str) -> bytes | None:
         """Read a file of `write_signed`; None if there is none, or if its signature is wrong."""
-        return next((data for place in self.places() if (data := read_signed(place, *names)) is not None), None)
+        return next((data for folder in self.places() if (data := read_signed(folder, *names)) is not None), None)
 
     def read(self, *names: str) -> bytes | None:
         """Read a file; None if there is none or it cannot be read."""
-        return next((data for place in self.places() if (data := _read(place.file(*names))) is not None), None)
+        return next((data for folder in self.places() if (data := _read(folder.file(*names))) is not None), None)
 
     def entries(self, name: str) -> list[os.DirEntry[str]]:
         """List a folder of the directory; empty where there is none."""
         try:
-            with os.scandir(self.file(name)) as found:
-                return sorted(found, key=lambda entry: entry.name)
+            with os.scandir(self.file(name)) as entries:
+                return sorted(entries, key=lambda entry: entry.name)
         except OSError:
             return []
 
@@ -174,10 +174,10 @@ class CompileDirectory:
         return removed
 
 
-def read_signed(place: Place, *names: str) -> bytes | None:
+def read_signed(folder: Place, *names: str) -> bytes | None:
     """Read a file of `CompileDirectory.write_signed` in one place; None if its signature is wrong."""
-    mark, _, data = (_read(place.file(*names)) or b"").partition(b"\n")
-    return data if data and place.signed(mark.decode("latin-1"), data) else None
+    mark, _, data = (_read(folder.file(*names)) or b"").partition(b"\n")
+    return data if data and folder.signed(mark.decode("latin-1"), data) else None
 
 
 def process_mark() -> str:
@@ -195,8 +195,8 @@ def _host_mark() -> str:
 
 def abandoned(name: str) -> bool:
     """Tell whether the process of this machine that a temporary file is named after is gone."""
-    host, _, rest = name.partition("-")
-    number = rest.partition("-")[0]
+    host, _, remainder = name.partition("-")
+    number = remainder.partition("-")[0]
     if host != _host_mark() or not number.isdecimal() or not hasattr(os, "kill"):
         return False
     try:

@@ -214,9 +214,9 @@ def compile_error(
 ) -> CompileError:
     """Keep `source` in `folder` and make the error that describes the failure and names the source."""
     try:
-        kept = folder.write(source.encode(), "failed", digest(source, *arguments)[:16] + ".c")
+        path = folder.write(source.encode(), "failed", digest(source, *arguments)[:16] + ".c")
     except OSError as error:
-        kept = f"could not be kept ({error.strerror})"
+        path = f"could not be kept ({error.strerror})"
     shown = "\n".join(message.splitlines()[:20])
     was_ended = any(sign in message for sign in _ENDED)
     what = "was ended while it compiled kernels" if was_ended else "refused code for compiled kernels"
@@ -226,7 +226,7 @@ def compile_error(
     return CompileError(
         format_error(
             f"{command} {what}: {message.splitlines()[0] if message else 'no message'}",
-            context=[f"source: {kept}", f"arguments: {' '.join(arguments)}", *shown.splitlines()[1:]],
+            context=[f"source: {path}", f"arguments: {' '.join(arguments)}", *shown.splitlines()[1:]],
             hint=hint,
         )
     )

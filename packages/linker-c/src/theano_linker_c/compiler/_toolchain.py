@@ -112,11 +112,11 @@ def find_toolchain(
     known = _read_record(folder, key)
     if known is not None:
         return known
-    found = _probe(path, options, folder, key, first)
-    if found is not None:
-        record = json.dumps(asdict(found)).encode()
+    toolchain = _probe(path, options, folder, key, first)
+    if toolchain is not None:
+        record = json.dumps(asdict(toolchain)).encode()
         folder.write_signed(record, "toolchains", key + ".json")
-    return found
+    return toolchain
 
 
 def known_toolchain(options: CompilerOptions, folder: CompileDirectory) -> Toolchain | None:
@@ -129,8 +129,8 @@ def _record_key(path: str, options: CompilerOptions) -> str:
     target = os.path.realpath(path)
     info = os.stat(target)
     marks = (_RECORD_VERSION, path, target, str(info.st_size), str(info.st_mtime_ns), str(options.optimize))
-    known = (*BASE, *(flag for group in OPTIONAL for flag in group), *_VECTORS)
-    return digest(*marks, str(options.debug), str(options.warnings), *options.extra, *known, machine_identity())
+    flags = (*BASE, *(flag for group in OPTIONAL for flag in group), *_VECTORS)
+    return digest(*marks, str(options.debug), str(options.warnings), *options.extra, *flags, machine_identity())
 
 
 def machine_identity() -> str:
@@ -199,9 +199,9 @@ def _clang_arguments(path: str, arguments: Sequence[str], library: bool, folder:
     """Adapt gcc's arguments: clang vectorises from the second level on, and knows vector functions by their library."""
     best = [_CLANG_OPTIMIZE if a == OPTIMIZE else a for a in arguments if a not in _VECTORS]
     if library:
-        known = [*best, "-fveclib=libmvec", "-lmvec"]
-        if _try(path, known, False, folder).version is not None:
-            return known
+        flags = [*best, "-fveclib=libmvec", "-lmvec"]
+        if _try(path, flags, False, folder).version is not None:
+            return flags
     return best
 
 

@@ -81,35 +81,35 @@ def read_secret(anchor: str) -> bytes | None:
         return None
     with os.fdopen(handle, "rb") as file:
         info = os.fstat(handle)
-        own = not hasattr(os, "geteuid") or (info.st_uid == os.geteuid() and not info.st_mode & 0o077)
-        data = file.read(_SECRET_BYTES + 1) if own and stat.S_ISREG(info.st_mode) else b""
+        is_private = not hasattr(os, "geteuid") or (info.st_uid == os.geteuid() and not info.st_mode & 0o077)
+        data = file.read(_SECRET_BYTES + 1) if is_private and stat.S_ISREG(info.st_mode) else b""
     return data if len(data) == _SECRET_BYTES else None
 
 
 def make_secret(anchor: str) -> bytes | None:
     """Return the secret of a directory, made now if there is none; None where it cannot be written."""
-    found = read_secret(anchor)
-    if found is not None:
-        return found
-    own = os.path.join(anchor, f".{SECRET}-{os.getpid()}-{secrets.token_hex(4)}")
+    secret = read_secret(anchor)
+    if secret is not None:
+        return secret
+    path = os.path.join(anchor, f".{SECRET}-{os.getpid()}-{secrets.token_hex(4)}")
     try:
-        handle = os.open(own, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(handle, "wb") as file:
             file.write(secrets.token_bytes(_SECRET_BYTES))
         target = os.path.join(anchor, SECRET)
         try:
             # A link appears whole and never replaces a file that another process has just written.
-            os.link(own, target)
+            os.link(path, target)
         except FileExistsError:
             if read_secret(anchor) is None:  # it is another's, or damaged
-                os.replace(own, target)
+                os.replace(path, target)
         except OSError:  # a file system without links
-            os.replace(own, target)
+            os.replace(path, target)
     except OSError:
         return None
     finally:
         with contextlib.suppress(OSError):
-            os.unlink(own)
+            os.unlink(path)
     return read_secret(anchor)
 
 

@@ -59,11 +59,11 @@ c_interface.register(Generic)(GenericInterface())
 
 def method_of(owner: Any, name: str) -> Callable[..., Any] | None:
     """Return a method of an op or a type, or for a type that of its registered C side; None where there is none."""
-    found = getattr(owner, name, None)
-    if found is None and isinstance(owner, Type):
-        found = getattr(c_interface.get(owner), name, None)
+    method = getattr(owner, name, None)
+    if method is None and isinstance(owner, Type):
+        method = getattr(c_interface.get(owner), name, None)
     # A base class may have methods that stand for undefined ones.
-    return found if callable(found) and not getattr(found, "is_default", False) else None
+    return method if callable(method) and not getattr(method, "is_default", False) else None
 
 
 def ask(owner: Any, name: str, *args: Any, default: Any) -> Any:
@@ -111,7 +111,7 @@ def ask_list(owner: Any, name: str, compiler: str) -> list[str]:
     return texts(ask(owner, name, *args, default=()), owner, name)
 
 
-def texts(found: Any, owner: Any, name: str) -> list[str]:
+def texts(texts: Any, owner: Any, name: str) -> list[str]:
     """Return a string, or a sequence of strings, as a list without empty ones.
 
     Raises
@@ -119,13 +119,13 @@ def texts(found: Any, owner: Any, name: str) -> list[str]:
     TypeError
         For anything else.
     """
-    items = [found] if isinstance(found, str) else found
+    items = [texts] if isinstance(texts, str) else texts
     if items is None:
         return []
     if not isinstance(items, Sequence) or not all(isinstance(item, str) for item in items):
         raise TypeError(
             format_error(
-                f"{name} of {owner} gives {found!r}",
+                f"{name} of {owner} gives {texts!r}",
                 hint=f"return a string or a list of strings from {type(owner).__qualname__}.{name}",
             )
         )
@@ -134,8 +134,8 @@ def texts(found: Any, owner: Any, name: str) -> list[str]:
 
 def version_of(owner: Any) -> tuple[Any, ...]:
     """Return `c_code_cache_version()`; empty where it is not defined."""
-    found = ask(owner, "c_code_cache_version", default=())
-    return tuple(found) if isinstance(found, (tuple, list)) else (found,)
+    version = ask(owner, "c_code_cache_version", default=())
+    return tuple(version) if isinstance(version, (tuple, list)) else (version,)
 
 
 def _takes(method: Callable[..., Any], *args: Any) -> bool:

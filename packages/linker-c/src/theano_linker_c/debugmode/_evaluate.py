@@ -64,28 +64,28 @@ def implementations(
 ) -> list[Implementation]:
     """Return the ways to compute a node that are to be compared; Python first."""
     node, op = instruction.node, instruction.node.op
-    own: Any = getattr(op, "debug_perform", None)
-    if own is not None:
-        return [Implementation("debug_perform", _performer(node, own), True)]
+    debug_perform: Any = getattr(op, "debug_perform", None)
+    if debug_perform is not None:
+        return [Implementation("debug_perform", _performer(node, debug_perform), True)]
     form = instruction.form
     if isinstance(form, OwnThunk):
         return [Implementation("make_thunk", lambda values, _: form(values), False)]
-    found = []
+    implementations = []
     if native is not None and choices.check_c_code:
         if isinstance(form, CThunk):
-            found.append(Implementation("c_code", lambda values, buffers: form(values, buffers), True))
+            implementations.append(Implementation("c_code", lambda values, buffers: form(values, buffers), True))
         else:
-            found.append(Implementation("native code", lambda values, _: native(values), False))
-    if _has_perform(op) and (choices.check_py_code or not found):
-        found.insert(0, Implementation("perform", _performer(node, op.perform), True))
-    if not found and native is not None:
-        found.append(Implementation("native code", lambda values, _: native(values), False))
-    return found
+            implementations.append(Implementation("native code", lambda values, _: native(values), False))
+    if _has_perform(op) and (choices.check_py_code or not implementations):
+        implementations.insert(0, Implementation("perform", _performer(node, op.perform), True))
+    if not implementations and native is not None:
+        implementations.append(Implementation("native code", lambda values, _: native(values), False))
+    return implementations
 
 
 def _has_perform(op: Any) -> bool:
-    own = getattr(op, "perform", None)
-    return own is not None and getattr(own, "__qualname__", "") != "Op.perform"
+    perform = getattr(op, "perform", None)
+    return perform is not None and getattr(perform, "__qualname__", "") != "Op.perform"
 
 
 def _performer(node: Apply, perform: Any) -> Run:
@@ -289,8 +289,8 @@ def same(kind: Any, a: Any, b: Any) -> bool:
 
 def approximately(variable: Variable, a: Any, b: Any) -> bool:
     """Tell whether two values are equal up to rounding, as ``variable.tag.values_eq_approx`` says, or else the type."""
-    own = getattr(variable.tag, "values_eq_approx", None)
-    return bool(variable.type.values_eq_approx(a, b) if own is None else own(a, b))
+    comparison = getattr(variable.tag, "values_eq_approx", None)
+    return bool(variable.type.values_eq_approx(a, b) if comparison is None else comparison(a, b))
 
 
 def with_finite_of(a: Any, b: Any) -> Any:

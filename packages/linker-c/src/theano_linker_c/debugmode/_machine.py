@@ -52,18 +52,18 @@ class DebugMachine(PythonMachine):
         self._unrewritten: Unrewritten | None = None
         if tracker is not None and tracker.unrewritten is not None:
             self._unrewritten = Unrewritten(tracker.unrewritten, choices)
-        own = {x.node: i for i, x in enumerate(program.instructions)}
-        late = calls_of(list(own), fgraph.outputs).numbers
-        self._required = {node for node in own if node not in late}
+        positions = {x.node: i for i, x in enumerate(program.instructions)}
+        late = calls_of(list(positions), fgraph.outputs).numbers
+        self._required = {node for node in positions if node not in late}
         self._outputs = list(fgraph.outputs)
-        order = _order(fgraph, tracker, list(own))
-        self._position = [own.get(node) for node in order]
+        order = _order(fgraph, tracker, list(positions))
+        self._position = [positions.get(node) for node in order]
         self._others = Program(tuple(encode_nodes(order)), 0, (), (), (), (), ())
         self._read = {v for node in order for v in node.inputs}
         self._reasons = {r.new.owner: name_of(r.reason) for r in self._replacements if r.new.owner is not None}
         self._unstable = _unstable(self._replacements)
         self._touched = _touched(self._replacements, order)
-        self._checks = [self._check(x, own) for x in self._others.instructions]
+        self._checks = [self._check(x, positions) for x in self._others.instructions]
         self._serial = threading.RLock()
 
     def _check(self, instruction: Instruction, own: Collection[Apply]) -> NodeCheck:
@@ -147,14 +147,14 @@ class DebugMachine(PythonMachine):
         if self._unrewritten is None:
             return self._outputs
         inputs = [values[v] for v in self._inputs]
-        found = [_value(v, values) for v in self._outputs]
+        results = [_value(v, values) for v in self._outputs]
         try:
-            wanted = self._unrewritten.outputs(inputs)
-            if not all(map(approximately, self._outputs, wanted, found)):
-                found = self._unrewritten.explains(inputs, found)
+            expected = self._unrewritten.outputs(inputs)
+            if not all(map(approximately, self._outputs, expected, results)):
+                results = self._unrewritten.explains(inputs, results)
         except Exception:  # noqa: BLE001  # ops raise anything; a failure before rewriting tells nothing
             return []
-        return [v for v, a, b in zip(self._outputs, wanted, found, strict=True) if not approximately(v, a, b)]
+        return [v for v, a, b in zip(self._outputs, expected, results, strict=True) if not approximately(v, a, b)]
 
 
 class _Unknown:
@@ -186,15 +186,15 @@ def _chosen(node: Apply, operands: Sequence[Any]) -> Sequence[Any]:
 
 def _unstable(replacements: Sequence[Replacement]) -> set[Variable]:
     """Return the variables that became more accurate ones, and all that these were computed of."""
-    found: set[Variable] = set()
+    variables: set[Variable] = set()
     for r in reversed(replacements):
-        stack = [r.old] if r.stabilizes or r.new in found else []
+        stack = [r.old] if r.stabilizes or r.new in variables else []
         while stack:
             v = stack.pop()
-            if v not in found:
-                found.add(v)
+            if v not in variables:
+                variables.add(v)
                 stack += v.owner.inputs if v.owner is not None else ()
-    return found
+    return variables
 
 
 def _touched(replacements: Sequence[Replacement], order: Sequence[Apply]) -> set[Variable]:
@@ -209,23 +209,23 @@ def _touched(replacements: Sequence[Replacement], order: Sequence[Apply]) -> set
     for r in replacements:
         users.setdefault(r.old, []).append(r.new)
         users.setdefault(r.new, []).append(r.old)
-    found: set[Variable] = set()
+    variables: set[Variable] = set()
     stack = [v for r in replacements if r.stabilizes for v in (r.old, r.new)]
     while stack:
         v = stack.pop()
-        if v not in found:
-            found.add(v)
+        if v not in variables:
+            variables.add(v)
             stack += users.get(v, ())
-    return found
+    return variables
 
 
 def _order(fgraph: FunctionGraph, tracker: ReplacementTracker | None, own: list[Apply]) -> list[Apply]:
     """Return all nodes that the graph ever had in an order in which they can run, or else its present ones."""
     if tracker is None:
         return own
-    wanted = [v for v in tracker.variables if _is_reachable(v)]
+    variables = [v for v in tracker.variables if _is_reachable(v)]
     try:
-        return list(toposort(fgraph.inputs, [*fgraph.outputs, *wanted]))
+        return list(toposort(fgraph.inputs, [*fgraph.outputs, *variables]))
     except CycleError:
         # A node that has left the graph may have come to depend on the replacement of its own results.
         return own

@@ -47,15 +47,17 @@ class Unrewritten:
                     values[variable] = clone(result) if rng is None else _rounded(clone(result), rng)
         return [_value(v, values) for v in self._fgraph.outputs]
 
-    def explains(self, inputs: Sequence[Any], found: Sequence[Any]) -> list[Any]:
-        """Return `found`, values of the outputs, with those elements that this graph explains as this graph has them.
+    def explains(self, inputs: Sequence[Any], values: Sequence[Any]) -> list[Any]:
+        """Return `values`, values of the outputs, with those elements that this graph explains as this graph has them.
 
         It explains numbers in the place of infinities and NaN, and differences within its own errors of rounding.
         """
-        wanted = self.outputs(inputs)
+        expected = self.outputs(inputs)
         rng = np.random.default_rng(0)
         runs = [self.outputs(inputs, rng) for _ in range(_RUNS)]
-        return [_explained(a, b, [run[i] for run in runs]) for i, (a, b) in enumerate(zip(wanted, found, strict=True))]
+        return [
+            _explained(a, b, [run[i] for run in runs]) for i, (a, b) in enumerate(zip(expected, values, strict=True))
+        ]
 
 
 def _value(variable: Any, values: Mapping[Variable, Any]) -> Any:
@@ -69,12 +71,15 @@ def _rounded(value: Any, rng: np.random.Generator) -> Any:
     return np.asarray(value * (1 + steps), dtype=value.dtype)
 
 
-def _explained(wanted: Any, found: Any, others: list[Any]) -> Any:
-    arrays = [wanted, found, *others]
-    if not all(isinstance(a, np.ndarray) and a.shape == wanted.shape for a in arrays) or wanted.dtype.kind not in "fc":
-        return found
+def _explained(expected: Any, values: Any, others: list[Any]) -> Any:
+    arrays = [expected, values, *others]
+    if (
+        not all(isinstance(a, np.ndarray) and a.shape == expected.shape for a in arrays)
+        or expected.dtype.kind not in "fc"
+    ):
+        return values
     with np.errstate(all="ignore"):
-        distance = np.max([np.abs(other - wanted) for other in others], axis=0)
-        close = np.abs(found - wanted) <= _MARGIN * distance
-        unknown = ~np.isfinite(wanted) | ~np.isfinite(distance)
-    return np.asarray(np.where(close | (unknown & np.isfinite(found)), wanted, found), dtype=found.dtype)
+        distance = np.max([np.abs(other - expected) for other in others], axis=0)
+        close = np.abs(values - expected) <= _MARGIN * distance
+        unknown = ~np.isfinite(expected) | ~np.isfinite(distance)
+    return np.asarray(np.where(close | (unknown & np.isfinite(values)), expected, values), dtype=values.dtype)

@@ -151,13 +151,13 @@ class _Adapter:
         ):
             raise self._misfit("counts differ")
         self._check_lengths(inputs)
-        given = [self._input(p, f"a{i}", kind) for p, (i, kind) in zip(inputs, self.arguments, strict=False)]
+        arguments = [self._input(p, f"a{i}", kind) for p, (i, kind) in zip(inputs, self.arguments, strict=False)]
         where = [self._target(p, f"a{i}", kind) for p, (i, kind) in zip(results[returned:], pointers, strict=True)]
         failed = [line for p, (i, _) in zip(results[returned:], pointers, strict=True) for line in _spoiled(p, f"a{i}")]
         if status:
-            return _Passing((), (*given, *where), ("return 0;",), (*failed, "return status;"))
+            return _Passing((), (*arguments, *where), ("return 0;",), (*failed, "return status;"))
         before, after, value = self._returned(results[:returned])
-        return _Passing(before, (*given, *value, *where), after, (*failed, self._return_on_error()))
+        return _Passing(before, (*arguments, *value, *where), after, (*failed, self._return_on_error()))
 
     def _is_array_form(self) -> bool:
         """Tell whether the arguments are a number of elements and a pointer to them, as SciPy passes variables."""
@@ -179,15 +179,15 @@ class _Adapter:
             lengths = ("const int64_t lengths[1] = {(int64_t)a0};", *before)
             return _Passing(lengths, ("a1", "lengths", *value), after, (self._return_on_error(),))
         if one:
-            count, given = inputs[0].size, [self._input(inputs[0], "a1", kind)]
+            count, arguments = inputs[0].size, [self._input(inputs[0], "a1", kind)]
         elif any(p.shape for p in inputs):
             raise self._misfit("an array of variables is for one vector, or for numbers")
         else:
             count = len(inputs)
-            given = [self._input(p, f"a1[{i}]", CType(kind.name)) for i, p in enumerate(inputs)]
+            arguments = [self._input(p, f"a1[{i}]", CType(kind.name)) for i, p in enumerate(inputs)]
         error = self._return_on_error()
         check = f"if ((int64_t)a0 != {count}) {{\n        theano_status = -1;\n        {error}\n    }}"
-        return _Passing((*before, check), (*given, *value), after, (error,))
+        return _Passing((*before, check), (*arguments, *value), after, (error,))
 
     def _returned(self, results: Sequence[Parameter]) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
         """Return the declaration of the result, its return, and the argument of the call."""

@@ -95,7 +95,7 @@ def export_c(
     ['model.c', 'model.h', 'model.json']
     """
     check_function(fn, "export_c")
-    stem, given = os.fspath(path), check_shapes(shapes)
+    stem, sizes = os.fspath(path), check_shapes(shapes)
     name = os.path.basename(stem)
     if not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII):
         raise ValueError(
@@ -113,7 +113,7 @@ def export_c(
     if folder and not os.path.isdir(folder):
         raise FileNotFoundError(format_error(f"export_c: there is no folder {folder!r}", hint="make it before"))
     if abi is not None:
-        return _for_other_program(fn, stem, name, given, abi, derivatives)
+        return _for_other_program(fn, stem, name, sizes, abi, derivatives)
     if derivatives != 1:
         raise ValueError(
             format_error(
@@ -121,17 +121,17 @@ def export_c(
                 hint="export a function of the result of theano.grad, or use abi='casadi'",
             )
         )
-    body = write_body(fn, name, given, "static=True" if static else None)
-    found = description(body, name)
+    body = write_body(fn, name, sizes, "static=True" if static else None)
+    about = description(body, name)
     texts = {
         f"{stem}.c": source_text(body, name).encode(),
         f"{stem}.h": header_text(body, name).encode(),
-        f"{stem}.json": as_json(found).encode(),
+        f"{stem}.json": as_json(about).encode(),
     }
     if not embeds(body):
         texts[f"{stem}.state"] = state_bytes(body)
     _write(texts)
-    return ExportedFunction(name, tuple(texts), found)
+    return ExportedFunction(name, tuple(texts), about)
 
 
 def _for_other_program(
@@ -139,10 +139,10 @@ def _for_other_program(
 ) -> ExportedFunction:
     if abi != "casadi":
         raise ValueError(format_error(f"export_c: abi={abi!r} is not known", hint="use abi='casadi', or leave it out"))
-    files, found = casadi_files(fn, name, shapes, derivatives)
+    files, about = casadi_files(fn, name, shapes, derivatives)
     texts = {os.path.join(os.path.dirname(stem), file): text for file, text in files.items()}
     _write(texts)
-    return ExportedFunction(name, tuple(texts), found)
+    return ExportedFunction(name, tuple(texts), about)
 
 
 def _write(texts: Mapping[str, bytes]) -> None:

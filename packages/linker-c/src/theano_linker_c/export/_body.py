@@ -217,12 +217,12 @@ class _Writer:
 
     def _replaced(self, cells: Mapping[int, int], targets: Mapping[int, Wanted]) -> dict[int, Wanted]:
         """Return the memory of the state in which new values may be computed; those of results have other memory."""
-        found = {}
+        replacements = {}
         for register, cell in self.program.updates:
             state = self.arrays.get(cells.get(id(cell), -1))
             if state is not None and state.shape and register not in targets:
-                found[register] = Wanted(state.pointer, state.dtype, state.shape, state.root)
-        return found
+                replacements[register] = Wanted(state.pointer, state.dtype, state.shape, state.root)
+        return replacements
 
     def _give(self, parameter: Parameter, array: CArray) -> None:
         block, name = self.block, parameter.name
@@ -232,9 +232,9 @@ class _Writer:
                 block.copy(array, CArray(array.dtype, array.shape, contiguous_strides(array.shape), name, root))
             return
         if array.root.kind != "temporary" or not array.contiguous or array.root.size.known:
-            made = block.allocate(array.dtype, array.shape)
-            block.copy(array, made)
-            array = made
+            target = block.allocate(array.dtype, array.shape)
+            block.copy(array, target)
+            array = target
         block.line(f"*{name} = {array.pointer};")
         for axis, length in enumerate(array.shape):
             block.line(f"{name}_shape[{axis}] = {length};")

@@ -88,12 +88,12 @@ def casadi_files(
     first: Mapping[str, Any] = {}
     for level in levels:
         values = f"{level.name}_values"
-        found = description(level.body, values) | {"casadi": _described(level)}
-        first = first or found
+        about = description(level.body, values) | {"casadi": _described(level)}
+        first = first or about
         text = source_text(level.body, values) + casadi_text(level.name, level.body, level.arguments, level.results)
         files[f"{level.name}.c"] = text.encode()
         files[f"{values}.h"] = header_text(level.body, values).encode()
-        files[f"{level.name}.json"] = as_json(found).encode()
+        files[f"{level.name}.json"] = as_json(about).encode()
     return files, first
 
 
@@ -131,19 +131,19 @@ def _derived(level: _Level, first: _Level) -> _Level:
     # Inputs are matched by position: names need not be there, nor be different.
     shapes = {item.variable: [n or 0 for n in p.shape] for item, p in zip(variables, first.body.arguments, strict=True)}
     body = write_body(jacobian.fn, f"{name}_values", shapes, static="abi='casadi'", frozen=True)
-    found = {(present[k][0], i): p for (k, i), p in zip(jacobian.blocks, body.results, strict=True)}
+    present_blocks = {(present[k][0], i): p for (k, i), p in zip(jacobian.blocks, body.results, strict=True)}
     arguments = [
         Matrix(old.name, old.rows, old.columns, p, old.transposed)
         for old, p in zip(first.arguments, body.arguments, strict=True)
     ]
     nothing = [Matrix(x.name, x.rows, x.columns, None, False) for x in level.arguments[len(arguments) :]]
-    given = [Matrix(f"out_{x.name}", x.rows, x.columns, None, False) for x in level.results]
+    matrices = [Matrix(f"out_{x.name}", x.rows, x.columns, None, False) for x in level.results]
     results = tuple(
-        Matrix(f"jac_{y.name}_{x.name}", y.rows * y.columns, x.rows * x.columns, found.get((k, i)), False)
+        Matrix(f"jac_{y.name}_{x.name}", y.rows * y.columns, x.rows * x.columns, present_blocks.get((k, i)), False)
         for k, y in enumerate(level.results)
         for i, x in enumerate(level.arguments)
     )
-    return _Level(name, jacobian.fn, body, (*arguments, *nothing, *given), results)
+    return _Level(name, jacobian.fn, body, (*arguments, *nothing, *matrices), results)
 
 
 def _described(level: _Level) -> dict[str, Any]:

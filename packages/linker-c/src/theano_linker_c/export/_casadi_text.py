@@ -141,19 +141,19 @@ def _call(name: str, body: Body, arguments: Sequence[Matrix], results: Sequence[
         "    int status;",
         *(f"    (void){unread};" for unread in ("arg", "res", "iw", "mem")),
     ]
-    given, after = ["state"], []
+    operands, after = ["state"], []
     for i, matrix in enumerate(arguments):
         if matrix.parameter is not None:
             lines += _input(i, matrix)
-            given.append(f"x_{i}" if matrix.parameter.shape else f"arg[{i}] ? arg[{i}][0] : 0")
+            operands.append(f"x_{i}" if matrix.parameter.shape else f"arg[{i}] ? arg[{i}][0] : 0")
     for k, matrix in enumerate(results):
         if matrix.parameter is not None:
             lines += _output(k, matrix)
             after += _copied_back(k, matrix)
-            given.append(f"y_{k}")
+            operands.append(f"y_{k}")
     if body.takes_memory:
         lines.append(f"    {values}_init(state);")
-    lines += ["    (void)free_words;", f"    status = {values}({', '.join(given)});"]
+    lines += ["    (void)free_words;", f"    status = {values}({', '.join(operands)});"]
     if body.takes_memory:
         lines.append(f"    {values}_free(state);")
     return [*lines, "    if (status) return 1;", *after, "    return 0;"]

@@ -86,16 +86,16 @@ def _comment(lines: Sequence[str]) -> list[str]:
 
 
 def _about(body: Body, name: str) -> list[str]:
-    found = [f"{name}: a function that Theano has written as C.", ""]
+    lines = [f"{name}: a function that Theano has written as C.", ""]
     for title, parameters in (("Arguments", body.arguments), ("Results", body.results), ("State", body.states)):
         if parameters:
-            found += [f"{title}:", *(f"    {p.name} ({p.described()})" for p in parameters), ""]
-    found.append("Arrays are in C order, and those of arguments and results do not overlap. A call returns 0, or the")
-    found.append(f"number of an error, for which {name}_message has a text; results and state are not to be used then.")
+            lines += [f"{title}:", *(f"    {p.name} ({p.described()})" for p in parameters), ""]
+    lines.append("Arrays are in C order, and those of arguments and results do not overlap. A call returns 0, or the")
+    lines.append(f"number of an error, for which {name}_message has a text; results and state are not to be used then.")
     if any(not p.fixed for p in body.results):
-        found.append("Results whose lengths a call tells lie in memory of the state, up to the next call.")
-    found.append("Calls with different states may run at the same time.")
-    return found
+        lines.append("Results whose lengths a call tells lie in memory of the state, up to the next call.")
+    lines.append("Calls with different states may run at the same time.")
+    return lines
 
 
 def header_text(body: Body, name: str) -> str:
@@ -226,18 +226,18 @@ def _init(body: Body, name: str) -> list[str]:
             tables.append(_table(f"{name}_first_{s.name}", s.value))
             lines.append(f"    memcpy(state->{s.name}, {name}_first_{s.name}, sizeof {name}_first_{s.name});")
     first = [f"static void {name}_first({name}_state *state) {{", *lines, "}", ""] if lines else []
-    given = [f"    {name}_first(state);"] if lines else []
+    calls = [f"    {name}_first(state);"] if lines else []
     if body.takes_memory:
-        given.append("    state->memory.first = state->memory.now = NULL;")
-    given = given or ["    (void)state;"]
-    return [*tables, *first, f"void {name}_init({name}_state *state) {{", *given, "}", ""]
+        calls.append("    state->memory.first = state->memory.now = NULL;")
+    calls = calls or ["    (void)state;"]
+    return [*tables, *first, f"void {name}_init({name}_state *state) {{", *calls, "}", ""]
 
 
 def _save(body: Body, name: str) -> list[str]:
     tag = state_tag(body)
-    place = {s.name: f"state->{s.name}" if s.shape else f"&state->{s.name}" for s in body.states}
-    writes = [f"    if (fwrite({at}, sizeof state->{n}, 1, file) != 1)\n        return -1;" for n, at in place.items()]
-    reads = [f"fread({at}, sizeof state->{n}, 1, file) != 1" for n, at in place.items()]
+    fields = {s.name: f"state->{s.name}" if s.shape else f"&state->{s.name}" for s in body.states}
+    writes = [f"    if (fwrite({at}, sizeof state->{n}, 1, file) != 1)\n        return -1;" for n, at in fields.items()]
+    reads = [f"fread({at}, sizeof state->{n}, 1, file) != 1" for n, at in fields.items()]
     failed = " ||\n        ".join(reads)
     read = [f"    if ({failed}) {{", f"        {name}_first(state);", "        return -1;", "    }"]
     unused = [] if body.states else ["    (void)state;"]
@@ -289,6 +289,6 @@ def _messages(body: Body, name: str) -> list[str]:
     ]
 
 
-def as_json(found: Mapping[str, Any]) -> str:
+def as_json(about: Mapping[str, Any]) -> str:
     """Return the description as text."""
-    return json.dumps(found, indent=2) + "\n"
+    return json.dumps(about, indent=2) + "\n"

@@ -69,10 +69,10 @@ class Parameter:
         """Return the declarations by which a call gets a value."""
         if not self.shape:
             return [f"{self.c_type} {self.name}"]
-        given = [f"const {self.c_type} *{self.name}"]
+        parameters = [f"const {self.c_type} *{self.name}"]
         if not self.fixed:
-            given.append(f"const int64_t {self.name}_shape[{len(self.shape)}]")
-        return given
+            parameters.append(f"const int64_t {self.name}_shape[{len(self.shape)}]")
+        return parameters
 
     def as_result(self) -> list[str]:
         """Return the declarations by which a call gives a value."""
@@ -197,7 +197,7 @@ def _lengths_of(key: Any, shape: Any) -> tuple[int, ...]:
 
 
 def fixed_shape(
-    variable: Variable, shape: Sequence[int | None], given: Mapping[Any, Sequence[int]], what: str
+    variable: Variable, shape: Sequence[int | None], shapes: Mapping[Any, Sequence[int]], what: str
 ) -> tuple[int | None, ...]:
     """Return the static shape of a variable, with the lengths that the caller has given for it.
 
@@ -206,7 +206,7 @@ def fixed_shape(
     ValueError
         If the given lengths do not fit the type.
     """
-    wanted = given.get(variable, given.get(variable.name))
+    wanted = shapes.get(variable, shapes.get(variable.name))
     if wanted is None:
         return tuple(shape)
     fits = len(wanted) == len(shape) and all(a is None or a == b for a, b in zip(shape, wanted, strict=True))

@@ -44,21 +44,21 @@ def memory_types() -> str:
 @cache
 def _functions() -> dict[str, str]:
     """Return the text of each function."""
-    found = dict(special_functions())
+    functions = dict(special_functions())
     for part in [part for name in _FILES for part in functions_of(read_code("export", name))]:
-        found[function_name(part)] = part
+        functions[function_name(part)] = part
     for part in [part for name in _TEMPLATES for part in functions_of(read_code("export", name))]:
         name = function_name(part)
         if "NAME(" not in part:
-            found[name] = part
+            functions[name] = part
             continue
         for version in _versions(part):
             own = function_name(version)
             for kind, letter in _KINDS if name.startswith(_OF_ALL) else _REALS:
                 text = re.sub(r"\bNAME\((\w+)\)", rf"\1_{kind}", version)
                 text = re.sub(r"\bBLAS\((\w+)\)", rf"cblas_{letter}\1", text)
-                found[f"{own}_{kind}"] = re.sub(r"\bREAL\b", kind, text)
-    return found
+                functions[f"{own}_{kind}"] = re.sub(r"\bREAL\b", kind, text)
+    return functions
 
 
 def _versions(part: str) -> list[str]:
@@ -74,12 +74,15 @@ def _version(part: str, width: int, rows: int, features: str) -> str:
     text = re.sub(r" *\bTHEANO_JOINED\b", joined, part)
     text = re.sub(r"\bTILE_ROWS\b", str(rows), re.sub(r"BYTES\b", str(width), text))
     if not features:
-        own = f"#if defined(__GNUC__) && !defined(__clang__)\n__attribute__(({_JOINED}))\n#endif"
-        return text.replace(f"THEANO_FOR_{width}", own)
-    comment, _, rest = text.partition(f"THEANO_FOR_{width}\n")
+        attribute = f"#if defined(__GNUC__) && !defined(__clang__)\n__attribute__(({_JOINED}))\n#endif"
+        return text.replace(f"THEANO_FOR_{width}", attribute)
+    comment, _, remainder = text.partition(f"THEANO_FOR_{width}\n")
     target = f'target("{features}")'
-    own = f"#if defined(__clang__)\n__attribute__(({target}))\n#else\n__attribute__(({target}, {_JOINED}))\n#endif"
-    return f"{comment}#if defined(__GNUC__) && defined(__x86_64__) && !defined(THEANO_PORTABLE)\n{own}\n{rest}\n#endif"
+    attribute = (
+        f"#if defined(__clang__)\n__attribute__(({target}))\n#else\n__attribute__(({target}, {_JOINED}))\n#endif"
+    )
+    head = "#if defined(__GNUC__) && defined(__x86_64__) && !defined(THEANO_PORTABLE)"
+    return f"{comment}{head}\n{attribute}\n{remainder}\n#endif"
 
 
 def definitions(names: Iterable[str]) -> list[str]:

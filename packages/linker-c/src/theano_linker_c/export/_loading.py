@@ -101,9 +101,9 @@ class CodeLibrary:
 
 
 def _arguments(toolchain: Toolchain, options: CompilerOptions, quick: bool) -> list[str]:
-    kept = [a for a in toolchain.arguments if a in options.extra or not _FOR_KERNELS.fullmatch(a)]
+    arguments = [a for a in toolchain.arguments if a in options.extra or not _FOR_KERNELS.fullmatch(a)]
     level = "-O1" if quick else "-O3"
-    return [level if options.optimize else "-O0", "-fvisibility=hidden", *kept]
+    return [level if options.optimize else "-O0", "-fvisibility=hidden", *arguments]
 
 
 def _cached(cache: KernelCache, key: str) -> MappedCode | None:

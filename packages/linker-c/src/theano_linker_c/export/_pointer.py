@@ -82,10 +82,10 @@ def c_pointer(
                 hint="use export_c, whose state the caller keeps, or fn.copy(delete_updates=True)",
             )
         )
-    wanted = None if signature is None else parse_signature(signature)
+    signature_form = None if signature is None else parse_signature(signature)
     body = write_body(fn, _NAME, check_shapes(shapes), static=None, frozen=True)
-    wanted = natural_signature(body) if wanted is None else wanted
-    code = code_library.load(adapted_text(body, _NAME, wanted))
-    found: CFunction = _class(wanted)(code.address(ENTRY))
-    found.signature, found.code = str(wanted), code
-    return found
+    signature_form = natural_signature(body) if signature_form is None else signature_form
+    code = code_library.load(adapted_text(body, _NAME, signature_form))
+    function: CFunction = _class(signature_form)(code.address(ENTRY))
+    function.signature, function.code = str(signature_form), code
+    return function

@@ -96,8 +96,8 @@ def name_of_dtype(dtype: str) -> str | None:
     >>> name_of_dtype("float64"), name_of_dtype("int64"), name_of_dtype("float16")
     ('double', 'int64_t', None)
     """
-    known = {"float64": "double", "float32": "float", "bool": "bool"}
-    return known.get(dtype) or (f"{dtype}_t" if f"{dtype}_t" in _NUMBERS else None)
+    names = {"float64": "double", "float32": "float", "bool": "bool"}
+    return names.get(dtype) or (f"{dtype}_t" if f"{dtype}_t" in _NUMBERS else None)
 
 
 def parse_signature(text: str) -> Signature:
@@ -113,17 +113,17 @@ def parse_signature(text: str) -> Signature:
     >>> str(parse_signature("double(int n, double *xx, void* data)"))
     'double(int, double *, void *)'
     """
-    found = _SHAPE.fullmatch(text) if isinstance(text, str) else None
-    if found is None:
+    match = _SHAPE.fullmatch(text) if isinstance(text, str) else None
+    if match is None:
         raise ValueError(
             format_error(
                 f"signature: {text!r} is no signature of a C function",
                 hint="write it as 'double(double, const double *)'",
             )
         )
-    parts = [part.strip() for part in found.group(2).split(",")]
+    parts = [part.strip() for part in match.group(2).split(",")]
     parts = [] if parts in ([""], ["void"]) else parts
-    result = _type(found.group(1), text, named=False)
+    result = _type(match.group(1), text, named=False)
     if result.pointer:
         raise ValueError(format_error(f"signature: {text!r} returns a pointer", hint="let arguments point to results"))
     arguments = tuple(_type(part, text) for part in parts)

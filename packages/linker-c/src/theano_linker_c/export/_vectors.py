@@ -46,8 +46,8 @@ def vector_functions(texts: Iterable[str]) -> list[str]:
     if not lines:
         return []
     tests = ("__GNUC__", "__x86_64__", "__GLIBC__")
-    first, *rest = (f"defined({name})" for name in tests)
-    return [f"#if {first} && !defined(__clang__) && {' && '.join(rest)}", *lines, "#endif"]
+    first, *others = (f"defined({name})" for name in tests)
+    return [f"#if {first} && !defined(__clang__) && {' && '.join(others)}", *lines, "#endif"]
 
 
 _KINDS = (("double", ""), ("float", "f"))

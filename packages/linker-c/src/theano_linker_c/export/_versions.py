@@ -34,7 +34,7 @@ def function_text(prototype: str, name: str, lines: Sequence[str]) -> list[str]:
     if not any("for (" in line for line in lines):
         return [f"{prototype} {{", *lines, "    return 0;", "}", ""]
     taken = prototype.removeprefix(f"int {name}")
-    given = f"({', '.join(_ARGUMENT.findall(taken))})"
+    arguments = f"({', '.join(_ARGUMENT.findall(taken))})"
     body, wide = (f"{name}_{part}" for part in OWN_NAMES)
     return [
         _WANTED,
@@ -45,16 +45,16 @@ def function_text(prototype: str, name: str, lines: Sequence[str]) -> list[str]:
         "",
         "#ifdef THEANO_VERSIONS",
         f'__attribute__((target("avx2"))) static int {wide}{taken} {{',
-        f"    return {body}{given};",
+        f"    return {body}{arguments};",
         "}",
         "#endif",
         "",
         f"{prototype} {{",
         "#ifdef THEANO_VERSIONS",
         '    if (__builtin_cpu_supports("avx2"))',
-        f"        return {wide}{given};",
+        f"        return {wide}{arguments};",
         "#endif",
-        f"    return {body}{given};",
+        f"    return {body}{arguments};",
         "}",
         "",
     ]

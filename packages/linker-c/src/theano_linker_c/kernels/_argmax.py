@@ -208,18 +208,18 @@ def _best_position(writer: CWriter, kernel: ArgmaxKernel, lanes: int) -> None:
 
 def _narrow(writer: CWriter, name: str, kind: str, better: str) -> None:
     """Write how the lanes of the vector `name` are joined until those of the narrowest are left, as ``NAME_lane``."""
-    whole = name
+    full_name = name
     for width in HALVES:
         low, high, take = f"{name}{width}", f"{name}_high{width}", f"{name}_take{width}"
         writer.line(f"{kind}{width} {low}, {high};")
-        writer.line(f"__builtin_memcpy(&{low}, &{whole}, {width});")
-        writer.line(f"__builtin_memcpy(&{high}, (const char *)&{whole} + {width}, {width});")
+        writer.line(f"__builtin_memcpy(&{low}, &{full_name}, {width});")
+        writer.line(f"__builtin_memcpy(&{high}, (const char *)&{full_name} + {width}, {width});")
         writer.line(f"const indices{width} {take} = (indices{width})({high} {better} {low});")
         bits = f"indices{width}"
         writer.line(f"{low} = ({kind}{width})(({take} & ({bits}){high}) | (~{take} & ({bits}){low}));")
-        whole = low
-    writer.line(f"__typeof__({whole}[0]) {name}_lane[{HALVES[-1]} / sizeof {whole}[0]];")
-    writer.line(f"__builtin_memcpy({name}_lane, &{whole}, {HALVES[-1]});")
+        full_name = low
+    writer.line(f"__typeof__({full_name}[0]) {name}_lane[{HALVES[-1]} / sizeof {full_name}[0]];")
+    writer.line(f"__builtin_memcpy({name}_lane, &{full_name}, {HALVES[-1]});")
 
 
 def _best_lane(writer: CWriter, kernel: ArgmaxKernel, lanes: int) -> None:

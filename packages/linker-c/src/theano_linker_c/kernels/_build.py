@@ -85,21 +85,23 @@ class KernelLibrary:
     @classmethod
     def beside(cls, other: KernelLibrary) -> KernelLibrary:
         """Return a library for the background, which starts with another one's kernels; it does not warn."""
-        made = cls()
+        fork = cls()
         with other._lock:
-            made._toolchains.update({k: known for k, known in other._toolchains.items() if known[1] is not None})
-            made._caches.update(other._caches)
-            made._loaded.update(other._loaded)
-        made._warns, made._yields = False, True
-        return made
+            fork._toolchains.update(
+                {k: toolchain for k, toolchain in other._toolchains.items() if toolchain[1] is not None}
+            )
+            fork._caches.update(other._caches)
+            fork._loaded.update(other._loaded)
+        fork._warns, fork._yields = False, True
+        return fork
 
     def adopt(self, other: KernelLibrary) -> None:
         """Take over another library's kernels and toolchains."""
         with self._lock:
             self._loaded.update(other._loaded)
             self._recent.extend(other._recent)
-            for options, known in other._toolchains.items():
-                self._toolchains[options] = known
+            for options, toolchain in other._toolchains.items():
+                self._toolchains[options] = toolchain
                 self._caches[options] = other._caches[options]
             self.compiler_runs += other.compiler_runs
 
@@ -118,11 +120,11 @@ class KernelLibrary:
     def cache(self, options: CompilerOptions) -> KernelCache:
         """Return the content of the compile directory of `options`."""
         with self._lock:
-            known = self._caches.get(options)
-            if known is None:
+            cache = self._caches.get(options)
+            if cache is None:
                 folder = CompileDirectory(options.directory)
-                known = self._caches[options] = KernelCache(folder, options.max_age, options.max_bytes)
-            return known
+                cache = self._caches[options] = KernelCache(folder, options.max_age, options.max_bytes)
+            return cache
 
     def known_toolchain(self, options: CompilerOptions) -> Toolchain | None:
         """Return the toolchain for `options` where it is known without trying the compiler; None otherwise."""
@@ -132,10 +134,10 @@ class KernelLibrary:
             known = self._toolchains.get(options)
             if known is None:
                 cache = self.cache(options)
-                found = known_toolchain(options, cache.folder)
-                if found is None:
+                toolchain = known_toolchain(options, cache.folder)
+                if toolchain is None:
                     return None
-                known = self._toolchains[options] = cache.folder, found
+                known = self._toolchains[options] = cache.folder, toolchain
                 if options.preload:
                     _preload(cache)
             return known[1]
@@ -145,16 +147,16 @@ class KernelLibrary:
         return self._toolchains.get(options, (None, options))[1] is None
 
     def load(
-        self, wanted: Mapping[str, tuple[Linkage, str]], options: CompilerOptions
+        self, sources: Mapping[str, tuple[Linkage, str]], options: CompilerOptions
     ) -> dict[str, LoadedKernel] | None:
         """Return kernels by their symbols, where all of them are loaded or on disk; None otherwise.
 
-        `wanted` says of each how it is loaded, and the name of the object that holds it.
+        `sources` says of each how it is loaded, and the name of the object that holds it.
         """
         with self._lock:
             objects: dict[str, MappedCode | None] = {}
-            found: dict[str, LoadedKernel] = {}
-            for symbol, (linkage, name) in wanted.items():
+            kernels: dict[str, LoadedKernel] = {}
+            for symbol, (linkage, name) in sources.items():
                 kernel = self._loaded.get(symbol[1:])
                 if kernel is None:
                     if name not in objects:
@@ -162,9 +164,9 @@ class KernelLibrary:
                     kernel = _load_linked(objects[name], symbol, linkage)
                 if kernel is None:
                     return None
-                found[symbol] = self._loaded[symbol[1:]] = kernel
-            self._recent.extend(found.values())
-            return found
+                kernels[symbol] = self._loaded[symbol[1:]] = kernel
+            self._recent.extend(kernels.values())
+            return kernels
 
     def toolchain(
         self, options: CompilerOptions, sources: Sequence[KernelSource] = ()
@@ -175,8 +177,8 @@ class KernelLibrary:
         """
         with self._lock:
             self.known_toolchain(options)  # nobody has to be waited for where it is on disk
-            known = self._toolchains.get(options)
-            if known is None:
+            toolchain = self._toolchains.get(options)
+            if toolchain is None:
                 cache = self.cache(options)
                 folder = cache.folder
                 plain = not sources or options.warnings or options.keep_sources
@@ -187,18 +189,18 @@ class KernelLibrary:
                     with build_lock(folder, digest("toolchain"), options.wait, options.timeout):
                         return find_toolchain(options, folder, first)
 
-                known = (folder, with_room(folder, find))
-                self._toolchains[options] = known
+                toolchain = (folder, with_room(folder, find))
+                self._toolchains[options] = toolchain
                 if first is not None and first.loaded:
                     self._loaded.update(first.loaded)
                     self._recent.extend(first.loaded.values())
                     self.compiler_runs += 1
-                if known[1] is None:
+                if toolchain[1] is None:
                     if self._warns:
                         _warn_no_compiler(options)
                 elif options.preload:
                     _preload(self._caches[options])
-            return known
+            return toolchain
 
     def present(
         self, kernels: Sequence[Kernel], options: CompilerOptions
@@ -210,13 +212,13 @@ class KernelLibrary:
             others = dict.fromkeys(kernels).keys() - set(missing)
             return {kernel: _code_of(kernel, None, {}) for kernel in others}, missing
         sources = {kernel: kernel_source(kernel) for kernel in kernels}
-        wanted = _named(dict.fromkeys(source for source in sources.values() if source is not None), toolchain)
+        units = _named(dict.fromkeys(source for source in sources.values() if source is not None), toolchain)
         held: dict[str, LoadedKernel] = {}
         with self._lock:
-            self._missing(wanted.values(), self.cache(options), held)
+            self._missing(units.values(), self.cache(options), held)
             self._loaded.update(held)
             self._recent.extend(held.values())
-        found = {source: held[item.key] for source, item in wanted.items() if item.key in held}
+        found = {source: held[item.key] for source, item in units.items() if item.key in held}
         missing = [kernel for kernel, source in sources.items() if source is not None and source not in found]
         there = {k: _code_of(k, source, found) for k, source in sources.items() if source is None or source in found}
         return there, missing
@@ -245,8 +247,8 @@ class KernelLibrary:
                 # Another process may have finished between our look and the lock.
                 missing = self._missing(missing.values(), cache, held)
                 if missing:
-                    found = list(missing.values())
-                    held.update(with_room(folder, lambda: self._compile(found, toolchain, cache, options)))
+                    units = list(missing.values())
+                    held.update(with_room(folder, lambda: self._compile(units, toolchain, cache, options)))
         self._loaded.update(held)
         self._recent.extend(held.values())
         return {source: held[item.key] for source, item in wanted.items()}
@@ -267,11 +269,11 @@ class KernelLibrary:
         """Put loaded and stored kernels into `held`; returns the rest."""
         missing = {}
         for item in items:
-            found = self._loaded.get(item.key) or _load_cached(cache, item)
-            if found is None:
+            kernel = self._loaded.get(item.key) or _load_cached(cache, item)
+            if kernel is None:
                 missing[item.key] = item
             else:
-                held[item.key] = found
+                held[item.key] = kernel
         return missing
 
     def _compile(
@@ -432,10 +434,10 @@ def kernel_source(kernel: Kernel) -> KernelSource | None:
 
 
 def _code_of(
-    kernel: Kernel, source: KernelSource | None, found: Mapping[KernelSource, LoadedKernel]
+    kernel: Kernel, source: KernelSource | None, unit: Mapping[KernelSource, LoadedKernel]
 ) -> LoadedKernel | None:
     if source is not None:
-        return found.get(source)
+        return unit.get(source)
     return kernel.routine() if kernel.needs_code else LoadedKernel("", 0)
 
 
@@ -451,7 +453,7 @@ class BuildStandIn(Protocol):
     def build(self, kernels: Sequence[Kernel], /) -> list[LoadedKernel | None]:
         """Return the machine code of kernels, None for missing ones."""
 
-    def load(self, wanted: Sequence[Any], /) -> list[Any] | None:
+    def load(self, sources: Sequence[Any], /) -> list[Any] | None:
         """Return the machine code of ops' C code; None where it is not there."""
 
 

@@ -77,9 +77,11 @@ class ElementwiseKernel(Kernel):
             return None
         types = tuple(type_number(dtype) for dtype in self.input_dtypes + self.output_dtypes)
         # An operand that the op declares overwritten is named twice.
-        told = site.node.op.destroy_map
+        destroy_map = site.node.op.destroy_map
         given = padded_donors(site, len(self.output_dtypes))
-        donors = tuple((told[k][0],) * 2 if k in told else () if told else row for k, row in enumerate(given))
+        donors = tuple(
+            (destroy_map[k][0],) * 2 if k in destroy_map else () if destroy_map else row for k, row in enumerate(given)
+        )
         return "elementwise", (code.address, self.ndim, types, self.broadcast, float(max(self.cost, 1)), donors)
 
     def donors(self, site: Site) -> Donors:

@@ -185,14 +185,14 @@ def _declare(writer: CWriter, lanes: _Lanes, operand: Operand) -> None:
     if lanes.fixed[index]:
         writer.line(f"char *p{index} = data[{index}];")
         return
-    place = f"a{index}" if feed < 0 else f"a{feed}"
+    name = f"a{index}" if feed < 0 else f"a{feed}"
     if feed < 0:
         writer.line(f"char *q{index} = data[{index}] + e * {operand.itemsize};")
-        writer.line(f"{memory_type(operand.dtype)} {place}[{lanes.count}] __attribute__((aligned(64)));")
+        writer.line(f"{memory_type(operand.dtype)} {name}[{lanes.count}] __attribute__((aligned(64)));")
     if operand.read:
         value = f"(({memory_type(operand.dtype)} *)data[{index}])[e + (i < m ? i : m - 1)]"
-        writer.line(f"for (int64_t i = 0; i < {lanes.count}; i++) {place}[i] = {value};")
-    writer.line(f"char *const p{index} = (char *){place};")
+        writer.line(f"for (int64_t i = 0; i < {lanes.count}; i++) {name}[i] = {value};")
+    writer.line(f"char *const p{index} = (char *){name};")
 
 
 def _copy(writer: CWriter, lanes: _Lanes, text: str) -> None:

@@ -200,8 +200,8 @@ def reduction_source(kernel: ReductionKernel) -> KernelSource:
         raise NoNativeForm("accumulators of reductions have at least 32 bits")
     inputs = tuple(Operand(i, dtype) for i, dtype in enumerate(kernel.input_dtypes))
     first = len(inputs)
-    kept = tuple(Operand(first + i, dtype, read=False, written=True) for i, dtype in enumerate(kernel.kept_dtypes))
-    first += len(kept)
+    outputs = tuple(Operand(first + i, dtype, read=False, written=True) for i, dtype in enumerate(kernel.kept_dtypes))
+    first += len(outputs)
     dtypes = [reduction.acc_dtype for reduction in kernel.reductions]
     totals = tuple(Operand(first + i, dtype, read=True, written=True) for i, dtype in enumerate(dtypes))
     lost = first + len(totals)
@@ -211,7 +211,7 @@ def reduction_source(kernel: ReductionKernel) -> KernelSource:
     )
     layouts = vector_layouts(kernel.broadcast) or [tuple(all(pattern) for pattern in kernel.broadcast)]
     program = program_of(kernel.scalar_op, kernel.input_dtypes)
-    reductions = _Reductions(program, inputs, kept, totals, accumulators, tuple(layouts))
+    reductions = _Reductions(program, inputs, outputs, totals, accumulators, tuple(layouts))
     blocks = [_block(reductions, number) for number in range(len(layouts))]
     outer = _outer(reductions, kernel) if len(set(kernel.axes)) < kernel.ndim else ()
     return KernelSource((*blocks, _inner(reductions), *outer), program.preamble)
@@ -273,8 +273,8 @@ def _outer(reductions: _Reductions, kernel: ReductionKernel) -> Sequence[CFuncti
     for k, accumulator in enumerate(reductions.accumulators):
         number = numbers[len(reductions.kept) + k]
         (element,) = builder.step(cast(accumulator.dtype), [number], [builder.dtype_of(number)])
-        given = (len(reductions.inputs) + k, element)
-        results += builder.step(accumulator.combine, given, (accumulator.dtype, accumulator.dtype))
+        element_outputs = (len(reductions.inputs) + k, element)
+        results += builder.step(accumulator.combine, element_outputs, (accumulator.dtype, accumulator.dtype))
     written = (False,) * (len(reductions.kept) + len(reductions.totals))
     layouts = tuple((*fixed, *written) for fixed in vector_layouts(kernel.broadcast))
     nest = LoopNest(builder.finish(results), reductions.operands, layouts)

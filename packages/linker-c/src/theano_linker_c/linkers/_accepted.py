@@ -101,10 +101,10 @@ class AcceptedGraph:
         return call
 
     def _build(
-        self, given: Cells | None, wanted: Cells | None, storage_map: Mapping[Variable, list[Any]]
+        self, graph: Cells | None, options: Cells | None, storage_map: Mapping[Variable, list[Any]]
     ) -> tuple[Callable[[], None], Machine, list[Container], list[Container]]:
-        inputs = _containers(self.fgraph.inputs, given, storage_map)
-        outputs = _containers(self.fgraph.outputs, wanted, storage_map)
+        inputs = _containers(self.fgraph.inputs, graph, storage_map)
+        outputs = _containers(self.fgraph.outputs, options, storage_map)
         program = lower(
             self.fgraph,
             arguments=(),

@@ -136,11 +136,11 @@ class Linker:
     def __getstate__(self) -> dict[str, Any]:
         # Classes of linkers have attributes of their own, of which the fields of this one know nothing.
         names = (name for base in type(self).__mro__ for name in getattr(base, "__slots__", ()))
-        own = {name: getattr(self, name) for name in names if name != "accepted"}
+        state = {name: getattr(self, name) for name in names if name != "accepted"}
         # Archives say of the two targets that are here which one it is, and need no class of theirs.
         if self.target in (C, PYTHON):
-            own["native"] = own.pop("target") == C
-        return {**getattr(self, "__dict__", {}), **own}
+            state["native"] = state.pop("target") == C
+        return {**getattr(self, "__dict__", {}), **state}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         object.__setattr__(self, "accepted", None)

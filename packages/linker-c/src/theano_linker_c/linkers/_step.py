@@ -88,10 +88,10 @@ class StepMachine(PythonMachine):
             view.clear()
 
     def _results(
-        self, index: int, instruction: Instruction, operands: list[Any], known: list[bool] | None
+        self, index: int, instruction: Instruction, operands: list[Any], numbers: list[bool] | None
     ) -> Sequence[Any]:
-        if known is not None:
-            asked = super()._results(index, instruction, operands, known)
+        if numbers is not None:
+            asked = super()._results(index, instruction, operands, numbers)
             if isinstance(asked, list):
                 return asked
         thunks = self._groups[index]

@@ -75,7 +75,7 @@ class FromFunctionOp(Op):
                 )
             )
         pairs = zip(self.itypes, inputs, strict=True)
-        converted = [_converted(self, i, wanted, x) for i, (wanted, x) in enumerate(pairs)]
+        converted = [_converted(self, i, type_wanted, x) for i, (type_wanted, x) in enumerate(pairs)]
         return Apply(self, converted, [kind.make_variable() for kind in self.otypes])
 
     def perform(
@@ -125,14 +125,14 @@ def _types(types: Sequence[Type], what: str, name: str) -> tuple[Type, ...]:
     return tuple(listed)
 
 
-def _converted(op: Op, index: int, wanted: Type, given: Any) -> Any:
+def _converted(op: Op, index: int, type_wanted: Type, value: Any) -> Any:
     try:
-        return wanted.narrow_variable(given)
+        return type_wanted.narrow_variable(value)
     except TypeError as error:
         raise TypeError(
             format_error(
-                f"{op}: input {index} has to be of type {wanted}",
-                context=[describe(given) if hasattr(given, "type") else repr(given)],
+                f"{op}: input {index} has to be of type {type_wanted}",
+                context=[describe(value) if hasattr(value, "type") else repr(value)],
                 hint="cast it, or declare another type in itypes",
             )
         ) from error

@@ -11,8 +11,8 @@ from theano_graph import Apply, Op, Variable, batch_rule, format_error, pullback
 def print_attributes(op: Print, value: Any) -> None:
     """Print one line for each attribute that `op` names: message, attribute, value; methods are called."""
     for name in op.attrs:
-        found = getattr(value, name)
-        print(op.message, name, "=", found() if callable(found) else found)
+        attribute = getattr(value, name)
+        print(op.message, name, "=", attribute() if callable(attribute) else attribute)
 
 
 class Print(Op):

@@ -76,10 +76,10 @@ def as_profile(profile: Any, name: str | None, where: str) -> ProfileStats | Non
         )
     if profile is False or (profile is None and not config.profile):
         return None
-    made = ProfileStats(False, message=profile if isinstance(profile, str) else name or _line())
+    profile_stats = ProfileStats(False, message=profile if isinstance(profile, str) else name or _line())
     if config.profile:
-        printer.add(made)
-    return made
+        printer.add(profile_stats)
+    return profile_stats
 
 
 def _line() -> str | None:

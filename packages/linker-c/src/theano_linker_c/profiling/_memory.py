@@ -131,7 +131,7 @@ class Simulation:
     def __init__(self, record: MemoryRecord) -> None:
         self._results = record.results
         program = record.program
-        kept = {*program.outputs, *(register for register, _ in program.updates)}
+        needed = {*program.outputs, *(register for register, _ in program.updates)}
         owner: dict[int, int] = {}
         self._bytes: dict[int, int] = {}
         self._readers: dict[int, int] = {}
@@ -152,7 +152,7 @@ class Simulation:
                     self._bytes[block] = result.nbytes
                     self._makes[i].append(block)
                     self._readers.setdefault(block, 0)
-                if register in kept and block in self._readers:
+                if register in needed and block in self._readers:
                     self._readers[block] += 1
             self._reads[i] = [owner[r] for r in x.inputs if owner.get(r) in self._readers]
             for block in self._reads[i]:

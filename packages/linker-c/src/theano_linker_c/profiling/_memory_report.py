@@ -35,10 +35,10 @@ def _node_lines(record: MemoryRecord, most: int) -> Iterable[str]:
         node = record.program.instructions[i].node
         shapes = " ".join(str(result.shape) for result in results)
         yield f"  {_bytes(results):15d}  [{shapes}] {_letters(node, results)} {node}"
-    rest = rows[len(shown) :]
-    left = sum(_bytes(results) for _, results in rest)
+    others = rows[len(shown) :]
+    left = sum(_bytes(results) for _, results in others)
     share = 100 * left / max(1, sum(_bytes(results) for _, results in rows))
-    yield f"  ... (remaining {len(rest)} Apply instances: {left} bytes of results, {share:.2f}%)"
+    yield f"  ... (remaining {len(others)} Apply instances: {left} bytes of results, {share:.2f}%)"
 
 
 def _letters(node: Apply, results: list[Result]) -> str:

@@ -54,9 +54,9 @@ class _Part:
     parts: dict[str, _Part]
 
     def part(self, name: str, seconds: float) -> _Part:
-        found = self.parts.setdefault(name, _Part(name, 0.0, {}))
-        found.seconds += seconds
-        return found
+        part = self.parts.setdefault(name, _Part(name, 0.0, {}))
+        part.seconds += seconds
+        return part
 
 
 def page(stats: ProfileStats) -> str:
@@ -125,10 +125,10 @@ def _flame(stats: ProfileStats, records: Sequence[NodeRecord]) -> str:
     whole = _Part("all nodes", 0.0, {})
     for one in records:
         whole.seconds += one.seconds
-        place = whole
+        total = whole
         for filename, line, function, text in one.node.origin.entries() if one.node.origin is not None else ():
-            place = place.part(f"{shown_name(filename)}:{line} {function}: {text}", one.seconds)
-        place.part(one.label, one.seconds)
+            total = total.part(f"{shown_name(filename)}:{line} {function}: {text}", one.seconds)
+        total.part(one.label, one.seconds)
     pieces: list[str] = []
     deepest = 0
     waiting = [(whole, 0.0, 0)]

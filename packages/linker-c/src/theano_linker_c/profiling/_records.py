@@ -87,13 +87,13 @@ class Group:
 
 def grouped(records: Iterable[NodeRecord], key: Callable[[Apply], Any]) -> list[Group]:
     """Return groups of records, the one that took the most time first."""
-    found: dict[Any, Group] = {}
+    groups: dict[Any, Group] = {}
     for one in records:
         name = key(one.node)
-        if name not in found:
-            found[name] = Group(name)
-        found[name].add(one)
-    return by_time(list(found.values()))
+        if name not in groups:
+            groups[name] = Group(name)
+        groups[name].add(one)
+    return by_time(list(groups.values()))
 
 
 def by_time(items: Sequence[Any]) -> list[Any]:

@@ -44,8 +44,8 @@ def write_report(stats: ProfileStats, file: TextIO, n_ops: int | None = None, n_
         print(line[:width], file=file)
 
 
-def _share(part: float, whole: float) -> str:
-    return f"{100 * part / whole if whole else 0.0:.3f}%"
+def _share(part: float, total: float) -> str:
+    return f"{100 * part / total if total else 0.0:.3f}%"
 
 
 def _global_lines(stats: ProfileStats) -> Iterable[str]:
@@ -70,8 +70,8 @@ def _global_lines(stats: ProfileStats) -> Iterable[str]:
     yield f"    Theano validate time: {readable_time(stats.validate_time)}"
     yield f"  Theano Linker time (includes C, CUDA code generation/compiling): {readable_time(stats.linker_time)}"
     yield f"    Import time {readable_time(stats.import_time)}"
-    rest = stats.compile_time - stats.optimizer_time - stats.linker_time
-    yield f"  Copying the graph and checks: {readable_time(max(rest, 0.0))}"
+    remainder = stats.compile_time - stats.optimizer_time - stats.linker_time
+    yield f"  Copying the graph and checks: {readable_time(max(remainder, 0.0))}"
     for text, seconds in outside.items():
         yield f"{text} {readable_time(seconds())}"
     yield ""
@@ -183,8 +183,8 @@ def _shape_lines(record: NodeRecord) -> Iterable[str]:
             yield f"    {word} {i}: type={variable.type}, shape={shape}"
 
 
-def _percent(part: float, whole: float) -> str:
-    return f"{100 * part / whole if whole else 0.0:5.1f}%"
+def _percent(part: float, total: float) -> str:
+    return f"{100 * part / total if total else 0.0:5.1f}%"
 
 
 def _per_call(item: Group | NodeRecord) -> float:

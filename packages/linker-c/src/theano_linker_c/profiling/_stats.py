@@ -140,17 +140,17 @@ class ProfileStats:
 
     def records(self) -> list[NodeRecord]:
         """Return the figures of all nodes, in the order of their functions."""
-        found = []
+        records = []
         for machine, program, memory in self._sources:
             reading = machine.read_profile()
             assert reading is not None, "watching a machine has started its counters"
             counts, seconds = reading[4], reading[5]
             shapes = {} if memory is None else memory.shapes
-            found += [
+            records += [
                 NodeRecord(x.node, i, seconds[i], counts[i], _is_native(x), shapes.get(i))
                 for i, x in enumerate(program.instructions)
             ]
-        return found
+        return records
 
     def memory_records(self) -> list[MemoryRecord]:
         """Return the measured memory of results, for each machine."""

@@ -138,8 +138,8 @@ def contract(fgraph: FunctionGraph, order: Sequence[Apply], *, lazy: bool) -> Co
     for nodes in groups:
         rule = rules[type(nodes[0].op)]
         assert rule is not None, "grouped nodes have been claimed"
-        made = _cluster_node(fgraph, nodes, rule)
-        clusters.update((node, made) for node in nodes)
+        cluster = _cluster_node(fgraph, nodes, rule)
+        clusters.update((node, cluster) for node in nodes)
     return Contraction(_sorted(order, clusters, late, fgraph.orderings()), clusters)
 
 
@@ -156,11 +156,11 @@ def _claims(order: Sequence[Apply], rules: Mapping[type, ClusterRule | None]) ->
 
 def _late(claims: Mapping[Apply, Hashable], rules: Mapping[type, ClusterRule | None]) -> set[Apply]:
     """Return the claimed nodes that run as late as they can."""
-    found: set[Apply] = set()
+    nodes: set[Apply] = set()
     for rule in {id(rule): rule for rule in rules.values() if rule is not None and rule.late is not None}.values():
         assert rule.late is not None, "others have been left out"
-        found.update(rule.late([node for node in claims if rules[type(node.op)] is rule]))
-    return found
+        nodes.update(rule.late([node for node in claims if rules[type(node.op)] is rule]))
+    return nodes
 
 
 def _groups(
@@ -212,11 +212,11 @@ def _cluster_node(fgraph: FunctionGraph, nodes: Sequence[Apply], rule: ClusterRu
 
 
 def _node_of(op: Cluster, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> Apply:
-    made = Apply(op, list(inputs), [])
+    node = Apply(op, list(inputs), [])
     # They are still those of the nodes inside, which other nodes read and messages name.
-    made.outputs = list(outputs)
-    made.origin = op.nodes[-1].origin
-    return made
+    node.outputs = list(outputs)
+    node.origin = op.nodes[-1].origin
+    return node
 
 
 def state_of_cluster(op: Cluster, name: str) -> Any:
@@ -248,7 +248,7 @@ def _views(nodes: Sequence[Apply], inputs: Sequence[Variable], outputs: Sequence
     for node in nodes:
         for k, sources in node.op.view_map.items():
             memory[node.outputs[k]] = nothing.union(*(memory.get(node.inputs[s], nothing) for s in sources))
-    return {k: sorted(found) for k, v in enumerate(outputs) if (found := memory.get(v))}
+    return {k: sorted(roots) for k, v in enumerate(outputs) if (roots := memory.get(v))}
 
 
 def _sorted(
@@ -266,13 +266,13 @@ def _sorted(
     for i, node in enumerate(order):
         item = clusters.get(node, node)
         places[item] = i + len(order) * (node in late)
-        found = needs.setdefault(item, set())
-        found.update(clusters.get(other, other) for other in _needs(node, before))
+        predecessors = needs.setdefault(item, set())
+        predecessors.update(clusters.get(other, other) for other in _needs(node, before))
     readers: dict[Apply, list[Apply]] = {item: [] for item in places}
-    for item, found in needs.items():
-        found.intersection_update(places)
-        found.discard(item)
-        for other in found:
+    for item, predecessors in needs.items():
+        predecessors.intersection_update(places)
+        predecessors.discard(item)
+        for other in predecessors:
             readers[other].append(item)
     ready = [(places[item], item) for item, found in needs.items() if not found]
     heapify(ready)

@@ -162,11 +162,11 @@ def loop_runner(machine: Any, loop_spec: LoopSpec) -> LoopRunner | None:
     rows, states, until, backwards = loop_spec.rows, loop_spec.states, loop_spec.until, loop_spec.backwards
     kinds = tuple(int(kind) for kind in loop_spec.kinds)
     form = machine.program.loops.get(loop_spec)
-    whole = 0 if form is None else form.code.address
+    address = 0 if form is None else form.code.address
 
     def run_loop(runs: int, values: Sequence[Any], shape_error: MakeShapeError) -> tuple[int, list[Any]]:
-        given = runs, tuple(values), rows, states, kinds, until, backwards, shape_error, whole
-        found: tuple[int, list[Any]] = run(*given)
-        return found
+        arguments = runs, tuple(values), rows, states, kinds, until, backwards, shape_error, address
+        result: tuple[int, list[Any]] = run(*arguments)
+        return result
 
     return run_loop

@@ -86,16 +86,16 @@ def lower(
         schedule = make_schedule(fgraph, order, readers, asking, inside)
     else:
         schedule, release = None, deaths_in_order(fgraph, order, registers)
-    given, results = [registers[fgraph.inputs[i]] for i in positions], [registers[v] for v in fgraph.outputs]
-    loops = forms_of_loops(order, registers, given, results, target, options)
-    found = _forms(order, thunks, branches, target, options)
+    inputs, results = [registers[fgraph.inputs[i]] for i in positions], [registers[v] for v in fgraph.outputs]
+    loops = forms_of_loops(order, registers, inputs, results, target, options)
+    forms = _forms(order, thunks, branches, target, options)
     instructions = tuple(
         Instruction(
             node,
             tuple([registers[v] for v in node.inputs]),
             tuple([registers[v] for v in node.outputs]),
-            _parts_written(node, found[i], release[i], registers) if keep else release[i],
-            found[i],
+            _parts_written(node, forms[i], release[i], registers) if keep else release[i],
+            forms[i],
             unread=_unread(fgraph, node, registers),
         )
         for i, node in enumerate(order)
@@ -104,7 +104,7 @@ def lower(
     program = Program(
         instructions=instructions,
         n_registers=len(registers),
-        inputs=tuple(ProgramInput(r, fgraph.inputs[i], a) for i, r, a in zip(positions, given, accepts, strict=True)),
+        inputs=tuple(ProgramInput(r, fgraph.inputs[i], a) for i, r, a in zip(positions, inputs, accepts, strict=True)),
         cells=tuple((registers[fgraph.inputs[i]], cell) for i, cell in (cells or {}).items()),
         constants=tuple((r, v.data) for v, r in registers.items() if isinstance(v, Constant)),
         outputs=tuple(results[:n_outputs]),
@@ -227,11 +227,11 @@ def _thunks_and_branches(order: Sequence[Apply], target: Target) -> tuple[list[O
     Each op is asked once whether there is something to ask of its nodes: graphs have many more nodes than ops.
     """
     ops = {id(node.op): node.op for node in order}
-    own = {number for number, op in ops.items() if has_own_thunk(op)}
-    choosing = {number for number, op in ops.items() if number not in own and lazy_form.get(op) is not None}
-    if not own and not choosing:
+    numbers = {number for number, op in ops.items() if has_own_thunk(op)}
+    choosing = {number for number, op in ops.items() if number not in numbers and lazy_form.get(op) is not None}
+    if not numbers and not choosing:
         return [None] * len(order), [None] * len(order)
-    thunks = [OwnThunk(node, target.impl) if id(node.op) in own else None for node in order]
+    thunks = [OwnThunk(node, target.impl) if id(node.op) in numbers else None for node in order]
     return thunks, [branch_of(node) if id(node.op) in choosing else None for node in order]
 
 
@@ -255,8 +255,8 @@ def _forms(
     free = [node for i, node in enumerate(order) if thunks[i] is None and branches[i] is None]
     if len(free) == len(order):
         return target.forms(free, options)
-    found = iter(target.forms(free, options))
-    return [thunks[i] or branches[i] or next(found) for i in range(len(order))]
+    forms = iter(target.forms(free, options))
+    return [thunks[i] or branches[i] or next(forms) for i in range(len(order))]
 
 
 def _number(fgraph: FunctionGraph, order: Sequence[Apply]) -> dict[Variable, int]:

@@ -95,15 +95,17 @@ def _relu(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
 
 @differentiable(Softsign)
 def _softsign(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
-    whole = 1 + abs_(inputs[0])
-    return [seed / whole / whole]
+    denominator = 1 + abs_(inputs[0])
+    return [seed / denominator / denominator]
 
 
 @differentiable(UltraFastSigmoid)
 def _ultra_fast_sigmoid(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
     size = abs_(inputs[0]) * 0.5
-    whole = 1 + size
-    slope = switch(lt(size, _CURVED), 0.375 / (whole * whole), switch(ge(size, _FLAT), 0.0, 0.25 * _LINE[1]))
+    denominator = 1 + size
+    slope = switch(
+        lt(size, _CURVED), 0.375 / (denominator * denominator), switch(ge(size, _FLAT), 0.0, 0.25 * _LINE[1])
+    )
     return [seed * slope]
 
 

@@ -39,9 +39,9 @@ class Pow(BinaryScalarOp):
         if not is_discrete(dtype) or dtype.startswith("u"):
             return np.power(base, exponent, dtype=dtype)
         base, exponent = np.asarray(base, dtype=dtype), np.asarray(exponent, dtype=dtype)
-        whole = np.power(base, np.maximum(exponent, 0), dtype=dtype)
+        power = np.power(base, np.maximum(exponent, 0), dtype=dtype)
         inverse = np.where(np.abs(base) == 1, np.power(base, np.abs(exponent % 2), dtype=dtype), 0)
-        return np.where(exponent < 0, inverse, whole).astype(dtype)[()]
+        return np.where(exponent < 0, inverse, power).astype(dtype)[()]
 
     def c_expression(self, args: Sequence[CValue], result: str) -> str:
         """Multiply for the exponents 1, 2 and -1 where they are constant; call pow otherwise."""

@@ -62,8 +62,8 @@ class RoundHalfAwayFromZero(Rounding):
         x = np.asarray(values[0])
         if is_discrete(dtype_name(x)):
             return x.copy()[()]
-        whole = np.trunc(x)
-        return np.where(np.abs(x - whole) >= 0.5, whole + np.sign(x), whole).astype(x.dtype)[()]
+        quotient = np.trunc(x)
+        return np.where(np.abs(x - quotient) >= 0.5, quotient + np.sign(x), quotient).astype(x.dtype)[()]
 
     def c_expression(self, args: Sequence[CValue], result: str) -> str:
         """Call round."""

@@ -69,8 +69,8 @@ class Clip(ScalarOp):
     def c_expression(self, args: Sequence[CValue], result: str) -> str:
         """Compute both, so that loops vectorise, and choose."""
         x, low, high = (c_cast(arg, result) for arg in args)
-        small, rest = (c_helper(name, result, x, y) for name, y in (("maximum", low), ("minimum", high)))
-        return f"({x}) >= ({low}) ? {rest} : {small}"
+        small, bounds = (c_helper(name, result, x, y) for name, y in (("maximum", low), ("minimum", high)))
+        return f"({x}) >= ({low}) ? {bounds} : {small}"
 
 
 class Switch(ScalarOp):

@@ -164,11 +164,11 @@ class Block(Statements):
     def code(self, text: str) -> int:
         """Return the status code that says so of the present node."""
         message = self._message(text)
-        found = self._codes.get(message)
-        if found is None:
+        number = self._codes.get(message)
+        if number is None:
             self.messages.append(message)
-            found = self._codes[message] = len(self.messages)
-        return found
+            number = self._codes[message] = len(self.messages)
+        return number
 
     def check(self, condition: str, text: str) -> None:
         """End the call with an error unless a condition holds."""
@@ -218,15 +218,15 @@ class Block(Statements):
         text : str
             The message where lengths differ.
         """
-        found, offset = list(shape), len(shape) - x.ndim
+        lengths, offset = list(shape), len(shape) - x.ndim
         strides = [ZERO] * offset
         for axis, fixed in enumerate(broadcastable):
             if fixed:
                 self.same(x.shape[axis], ONE, f"axis {axis} of the values broadcasts, and has not length 1")
             else:
-                found[axis + offset] = self.same(found[axis + offset], x.shape[axis], f"{text} along axis {axis}")
+                lengths[axis + offset] = self.same(lengths[axis + offset], x.shape[axis], f"{text} along axis {axis}")
             strides.append(ZERO if fixed else x.strides[axis])
-        return strides, found
+        return strides, lengths
 
     # ---- numbers
 
@@ -245,21 +245,21 @@ class Block(Statements):
 
     def sum(self, parts: Sequence[Length]) -> Length:
         """Return the sum of lengths of which it is known that it is no larger than C can count, or of strides."""
-        known = sum(part.factor for part in parts if part.known)
+        constant = sum(part.factor for part in parts if part.known)
         others = [part for part in parts if not part.known]
         if not others:
-            return Length(known)
-        if len(others) == 1 and not known:
+            return Length(constant)
+        if len(others) == 1 and not constant:
             return others[0]
-        return self.length(" + ".join([*map(str, others), *([str(known)] if known else [])]))
+        return self.length(" + ".join([*map(str, others), *([str(constant)] if constant else [])]))
 
     def total(self, parts: Sequence[Length], text: str) -> Length:
         """Return the sum of lengths from 0 up; the call ends with an error if C cannot count so far."""
-        known = sum(part.factor for part in parts if part.known)
+        constant = sum(part.factor for part in parts if part.known)
         others = [str(part) for part in parts if not part.known]
-        if not others or (len(others) == 1 and not known):
+        if not others or (len(others) == 1 and not constant):
             return self.sum(parts)
-        terms = [*others, *([str(known)] if known else [])]
+        terms = [*others, *([str(constant)] if constant else [])]
         total = self.length(reduce(partial(self.call, "theano_add_lengths"), terms))
         self.at_least(total, 0, text)
         return total
@@ -287,7 +287,7 @@ class Block(Statements):
             return [Length(int(number)) for number in array.value[:count]]
         stride = array.strides[0]
         places = [str(Length(k) * stride) for k in range(count)]
-        return [self.length(f"(int64_t){array.load(place).text}", total=False) for place in places]
+        return [self.length(f"(int64_t){array.load(target).text}", total=False) for target in places]
 
     # ---- memory
 
@@ -370,14 +370,14 @@ class Block(Statements):
         shape = tuple(shape)
         assert self.step is not None, "results belong to an instruction"
         register = self.step.instruction.outputs[k]
-        wanted = self.step.targets.get(register)
-        if wanted is not None and wanted.takes(dtype, shape) and self._goes_along(wanted, shape, donors):
-            return CArray(dtype, shape, contiguous_strides(shape), wanted.pointer, wanted.root)
+        target = self.step.targets.get(register)
+        if target is not None and target.takes(dtype, shape) and self._goes_along(target, shape, donors):
+            return CArray(dtype, shape, contiguous_strides(shape), target.pointer, target.root)
         for i in donors:
-            given = self.step.inputs[i]
-            fits = shape and given.dtype == dtype and given.shape == shape and given.contiguous
-            if fits and self._dies(i) and self._goes_along(given, shape, donors):
-                return CArray(dtype, shape, contiguous_strides(shape), given.pointer, given.root)
+            operand = self.step.inputs[i]
+            fits = shape and operand.dtype == dtype and operand.shape == shape and operand.contiguous
+            if fits and self._dies(i) and self._goes_along(operand, shape, donors):
+                return CArray(dtype, shape, contiguous_strides(shape), operand.pointer, operand.root)
         return self.allocate(dtype, shape)
 
     def _goes_along(self, wanted: Place | CArray, shape: tuple[Length, ...], donors: Sequence[int]) -> bool:
@@ -397,7 +397,7 @@ class Block(Statements):
 
     def constant(self, value: Any) -> CArray:
         """Return an array that is known, as a table in the file; it is written only if somebody reads it."""
-        whole = array = np.asarray(value)
+        values = array = np.asarray(value)
         shape = tuple(map(Length, array.shape))
         strides = contiguous_strides(shape)
         if array.size > _EQUAL and _all_equal(array):
@@ -409,9 +409,9 @@ class Block(Statements):
             self.tables[name] = array
         root = Root("constant", name, array.dtype.name, Length(array.size))
         numbers = None
-        if whole.dtype.kind in "iu" and whole.ndim <= 1 and whole.size <= _NUMBERS:
-            numbers = tuple(Length(int(number)) for number in whole.ravel())
-        return CArray(array.dtype.name, shape, strides, name, root, whole, numbers)
+        if values.dtype.kind in "iu" and values.ndim <= 1 and values.size <= _NUMBERS:
+            numbers = tuple(Length(int(number)) for number in values.ravel())
+        return CArray(array.dtype.name, shape, strides, name, root, values, numbers)
 
     def view(
         self,
@@ -459,7 +459,7 @@ class Block(Statements):
     def loops(self, nest: Nest, *, independent: bool = True) -> Iterator[list[str]]:
         """Add nested loops as :meth:`places` does; gives the C text of the places."""
         with self.places(nest, independent=independent) as places:
-            yield [str(place) for place in places]
+            yield [str(target) for target in places]
 
     def copy(self, source: CArray, target: CArray) -> None:
         """Add a loop that copies all elements of an array to another one of the same shape, converted if need be."""
@@ -477,9 +477,9 @@ class Block(Statements):
         """Return an array in C order: the given one, or a copy that the present instruction needs."""
         if array.contiguous:
             return array
-        made = self.allocate(array.dtype, array.shape, local=True)
-        self.copy(array, made)
-        return made
+        copy = self.allocate(array.dtype, array.shape, local=True)
+        self.copy(array, copy)
+        return copy
 
 
 def takes_memory(statements: Sequence[Statement]) -> bool:

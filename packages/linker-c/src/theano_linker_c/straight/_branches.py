@@ -76,13 +76,13 @@ def arranged_branches(program: Program) -> Steps:
 
 def _readers(program: Program) -> dict[int, set[tuple[int, int]]]:
     """Return for each register which instructions read it, and as which input; -1 for the caller."""
-    found: dict[int, set[tuple[int, int]]] = {}
+    readers: dict[int, set[tuple[int, int]]] = {}
     for at, instruction in enumerate(program.instructions):
         for k, register in enumerate(instruction.inputs):
-            found.setdefault(register, set()).add((at, k))
+            readers.setdefault(register, set()).add((at, k))
     for register in [*program.outputs, *(register for register, _ in program.updates)]:
-        found.setdefault(register, set()).add((-1, 0))
-    return found
+        readers.setdefault(register, set()).add((-1, 0))
+    return readers
 
 
 def _needed_by(program: Program, readers: Mapping[int, set[tuple[int, int]]], at: int, side: int) -> set[int]:
@@ -91,12 +91,12 @@ def _needed_by(program: Program, readers: Mapping[int, set[tuple[int, int]]], at
     assert isinstance(form, Branch)
     mine = form.otherwise if side else form.chosen
     allowed = {(at, k) for k in mine}
-    found: set[int] = set()
+    needed: set[int] = set()
     for i in range(at - 1, -1, -1):
         used = {reader for register in program.instructions[i].outputs for reader in readers.get(register, ())}
-        if used and all(reader in allowed or reader[0] in found for reader in used):
-            found.add(i)
-    return found
+        if used and all(reader in allowed or reader[0] in needed for reader in used):
+            needed.add(i)
+    return needed
 
 
 def _flatten(
@@ -116,27 +116,27 @@ def _flatten(
 def _releases(program: Program, order: Sequence[int]) -> dict[int, tuple[int, ...]]:
     """Return which registers die with each instruction, in another order."""
     dying = {register for instruction in program.instructions for register in instruction.release}
-    found: dict[int, tuple[int, ...]] = {}
+    releases: dict[int, tuple[int, ...]] = {}
     for i in reversed(order):
         last = tuple(dict.fromkeys(register for register in program.instructions[i].inputs if register in dying))
         dying.difference_update(last)
-        found[i] = last
-    return found
+        releases[i] = last
+    return releases
 
 
 def _nested(
     instructions: Mapping[int, Instruction], owner: Mapping[int, tuple[int, int]], inside: tuple[int, int] | None
 ) -> tuple[Instruction | Choice, ...]:
-    found: list[Instruction | Choice] = []
+    nested: list[Instruction | Choice] = []
     for i in sorted(instructions):
         if owner.get(i) == inside:
             instruction = instructions[i]
             if isinstance(instruction.form, Branch):
                 then, otherwise = (_nested(instructions, owner, (i, side)) for side in range(2))
-                found.append(Choice(instruction, (then, otherwise)))
+                nested.append(Choice(instruction, (then, otherwise)))
             else:
-                found.append(instruction)
-    return tuple(found)
+                nested.append(instruction)
+    return tuple(nested)
 
 
 class _Result:
@@ -145,7 +145,7 @@ class _Result:
     def __init__(self, block: Block, k: int, values: Sequence[CArray], places: Sequence[RowPlace]) -> None:
         self.block, self.k, self.values, self.places = block, k, values, places
         #: For each side, whether the shape of its value is known before the value is computed.
-        self.early = [place.body.is_outside(x.shape) for place, x in zip(places, values, strict=True)]
+        self.early = [target.body.is_outside(x.shape) for target, x in zip(places, values, strict=True)]
         pairs = list(zip(values[0].shape, values[1].shape, strict=True))
         self.same = all(self.early) and all(a == b for a, b in pairs)
         self.dtype, self.kind = values[0].dtype, memory_type(values[0].dtype)
@@ -158,11 +158,11 @@ class _Result:
         """Write, before the choice, the needs of both sides, and return the result."""
         block = self.block
         if not self.shape:
-            made = block.local(self.dtype, "0")
+            variable = block.local(self.dtype, "0")
         elif self.same:
-            made = block.result(self.k, self.dtype, self.shape)
-            if made.root.kind == "temporary":
-                made.root.begin = self.places[0].body.time
+            variable = block.result(self.k, self.dtype, self.shape)
+            if variable.root.kind == "temporary":
+                variable.root.begin = self.places[0].body.time
         else:
             block.takes_memory = True
             block.variable(f"{self.kind} *", self.pointer, "NULL")
@@ -170,9 +170,9 @@ class _Result:
                 if not length.known:
                     block.variable("int64_t", str(length), "0")
             root = Root("temporary", self.pointer, self.dtype, product_of(self.shape))
-            made = CArray(self.dtype, self.shape, contiguous_strides(self.shape), self.pointer, root)
-        self.pointer = made.pointer
-        return made
+            variable = CArray(self.dtype, self.shape, contiguous_strides(self.shape), self.pointer, root)
+        self.pointer = variable.pointer
+        return variable
 
     def give_memory(self, side: int) -> None:
         """Write the allocation for the value of one side."""
@@ -186,12 +186,12 @@ class _Result:
 
     def store(self, side: int) -> None:
         """Write the copy of the value of one side into the result."""
-        value, place = self.values[side], self.places[side]
+        value, target = self.values[side], self.places[side]
         if not self.early[side]:
             self.give_memory(side)
-        if value.pointer != place.pointer:
+        if value.pointer != target.pointer:
             strides = contiguous_strides(value.shape)
-            self.block.copy(value, CArray(self.dtype, value.shape, strides, place.pointer, place.root))
+            self.block.copy(value, CArray(self.dtype, value.shape, strides, target.pointer, target.root))
 
 
 def emit_choice(block: Block, choice: Choice, arrays: Registers, targets: Targets, emit: Emit) -> list[CArray]:
@@ -233,7 +233,7 @@ def emit_choice(block: Block, choice: Choice, arrays: Registers, targets: Target
         places.append(rows)
     block.step = step
     pairs = zip(zip(*values, strict=True), zip(*places, strict=True), strict=True)
-    results = [_Result(block, k, value, place) for k, (value, place) in enumerate(pairs)]
+    results = [_Result(block, k, value, target) for k, (value, target) in enumerate(pairs)]
     for body in bodies:
         block.statements += body.take_before()
     made = [result.allocate() for result in results]

@@ -44,14 +44,14 @@ def broadcast_shape(block: Block, inputs: Sequence[CArray], broadcast: Sequence[
     ndim = len(broadcast[0]) if broadcast else 0
     shape = []
     for axis in range(ndim):
-        found: Length | None = None
+        length: Length | None = None
         for x, pattern in zip(inputs, broadcast, strict=True):
             if pattern[axis]:
                 block.same(x.shape[axis], ONE, f"an operand that broadcasts along axis {axis} has not length 1 there")
             else:
                 text = f"lengths of operands differ along axis {axis}"
-                found = x.shape[axis] if found is None else block.same(found, x.shape[axis], text)
-        shape.append(ONE if found is None else found)
+                length = x.shape[axis] if length is None else block.same(length, x.shape[axis], text)
+        shape.append(ONE if length is None else length)
     return tuple(shape)
 
 
@@ -105,17 +105,17 @@ def _reduction(kernel: ReductionKernel, block: Block, inputs: Sequence[CArray]) 
     if any(reduction.identity is None for reduction in kernel.reductions):
         for axis in kernel.axes:
             block.at_least(shape[axis], 1, "there is no element to reduce, and no result for none")
-    kept = [block.result(k, dtype, shape) for k, dtype in enumerate(kernel.kept_dtypes)]
+    stored = [block.result(k, dtype, shape) for k, dtype in enumerate(kernel.kept_dtypes)]
     small = [shape[axis] for axis in kept_axes]
     totals = [
-        block.result(len(kept) + k, reduction.output_dtype, small) for k, reduction in enumerate(kernel.reductions)
+        block.result(len(stored) + k, reduction.output_dtype, small) for k, reduction in enumerate(kernel.reductions)
     ]
-    writer = _Reducer(kernel, block, inputs, kept, totals, shape)
+    writer = _Reducer(kernel, block, inputs, stored, totals, shape)
     if kept_axes and kernel.axes and max(kept_axes) > max(kernel.axes):
         writer.across(kept_axes)
     else:
         writer.along(kept_axes)
-    return [*kept, *totals]
+    return [*stored, *totals]
 
 
 class _Reducer:
@@ -155,8 +155,8 @@ class _Reducer:
         )
         with block.scope(not lengths), block.places(block.nest(lengths, (), [*outer, *small]), independent=False) as at:
             totals = self._accumulated(inner, at[: len(self.strides)])
-            for x, place, total in zip(self.totals, at[len(self.strides) :], totals, strict=True):
-                block.store(x, place, CValue(total.name, total.dtype))
+            for x, target, total in zip(self.totals, at[len(self.strides) :], totals, strict=True):
+                block.store(x, target, CValue(total.name, total.dtype))
 
     def _accumulated(self, nest: Nest, starts: Sequence[Index]) -> tuple[Total, ...]:
         """Add the reduction of the elements of one result, and return the totals."""
@@ -185,8 +185,10 @@ class _Reducer:
         for x, reduction in zip(sums, reductions, strict=True):
             with block.places(block.nest(x.shape, (x,))) as (at,):
                 block.store(x, at, CValue(c_literal(reduction.seed, x.dtype), x.dtype, reduction.seed))
-        place = {axis: k for k, axis in enumerate(kept_axes)}
-        spread = [[x.strides[place[axis]] if axis in place else ZERO for axis in range(len(self.shape))] for x in sums]
+        positions = {axis: k for k, axis in enumerate(kept_axes)}
+        spread = [
+            [x.strides[positions[axis]] if axis in positions else ZERO for axis in range(len(self.shape))] for x in sums
+        ]
         nest = block.nest(self.shape, (), [*self.strides, *spread])
         with block.places(nest) as places:
             values = self.elements(places)
@@ -213,17 +215,17 @@ def _wide(reduction: Reduction) -> str:
 @straight_kernel.register(ArgmaxKernel)
 def _argmax(kernel: ArgmaxKernel, block: Block, inputs: Sequence[CArray]) -> list[CArray]:
     (x,) = inputs
-    kept = [axis for axis in range(kernel.ndim) if axis not in kernel.axes]
+    outer_axes = [axis for axis in range(kernel.ndim) if axis not in kernel.axes]
     for axis in kernel.axes:
         block.at_least(x.shape[axis], 1, "there is no largest or smallest of no elements")
-    result = block.result(0, "int64", [x.shape[axis] for axis in kept])
-    outer = block.nest(result.shape, (), [[x.strides[axis] for axis in kept], result.strides])
+    result = block.result(0, "int64", [x.shape[axis] for axis in outer_axes])
+    outer = block.nest(result.shape, (), [[x.strides[axis] for axis in outer_axes], result.strides])
     inner = block.nest([x.shape[axis] for axis in kernel.axes], (), [[x.strides[axis] for axis in kernel.axes]])
     better, scalar = ">" if kernel.largest else "<", c_type(kernel.dtype)
-    with block.scope(not kept), block.places(outer, independent=False) as (start, at):
-        best, place, count = block.fresh("best"), block.fresh("place"), block.fresh("count")
+    with block.scope(not outer_axes), block.places(outer, independent=False) as (start, at):
+        best, position, count = block.fresh("best"), block.fresh("place"), block.fresh("count")
         block.variable(scalar, best, x.read(start))
-        for name in (place, count):
+        for name in (position, count):
             block.variable("int64_t", name, "0")
         with block.places(inner, independent=False) as (offset,):
             value = block.fresh("x")
@@ -232,7 +234,7 @@ def _argmax(kernel: ArgmaxKernel, block: Block, inputs: Sequence[CArray]) -> lis
             alive = "" if is_discrete(kernel.dtype) else f"{best} == {best} && "
             with block.block(f"if (({alive}{value} {better} {best}){nan})"):
                 block.assign(best, value)
-                block.assign(place, count)
+                block.assign(position, count)
             block.line(f"{count}++;", changes=(count,))
-        block.store(result, at, CValue(place, "int64"))
+        block.store(result, at, CValue(position, "int64"))
     return [result]

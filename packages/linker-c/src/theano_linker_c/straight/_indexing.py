@@ -133,9 +133,9 @@ class _Walk:
         if number.known and number.factor >= 0:
             block.check(f"{number} < {length.atom}", _OUT_OF_BOUNDS)
             return number
-        found = block.length(f"{number.atom} + ({number.atom} < 0 ? {length.atom} : 0)")
-        block.check(f"{found} >= 0 && {found} < {length.atom}", _OUT_OF_BOUNDS)
-        return found
+        position = block.length(f"{number.atom} + ({number.atom} < 0 ? {length.atom} : 0)")
+        block.check(f"{position} >= 0 && {position} < {length.atom}", _OUT_OF_BOUNDS)
+        return position
 
     def move(self, index: Length, stride: Length) -> None:
         """Begin so many elements later along a dimension."""
@@ -152,8 +152,12 @@ class _Walk:
         elif length.known and all(b is None or b.known for b in bounds):
             if bounds[2] == ZERO:
                 raise block.refuse("the step of a slice is 0", "pass another step")
-            found = range(*slice(*(None if b is None else b.factor for b in bounds)).indices(length.factor))
-            start, count, step = Length(found.start if found else 0), Length(len(found)), Length(found.step)
+            positions = range(*slice(*(None if b is None else b.factor for b in bounds)).indices(length.factor))
+            start, count, step = (
+                Length(positions.start if positions else 0),
+                Length(len(positions)),
+                Length(positions.step),
+            )
         else:
             start, count, step = self._slice_at_run_time(bounds, length)
         self.shape.append(count)
@@ -167,10 +171,10 @@ class _Walk:
             block.check(f"{step} != 0", "the step of a slice is 0")
         elif step == ZERO:
             raise block.refuse("the step of a slice is 0", "pass another step")
-        given = [f"{int(b is not None)}, {0 if b is None else b}" for b in bounds[:2]]
+        arguments = [f"{int(b is not None)}, {0 if b is None else b}" for b in bounds[:2]]
         block.routines.add("theano_slice")
         start, count = block.fresh("n"), block.fresh("n")
-        text = f"theano_slice({given[0]}, {given[1]}, {step}, {length}, &{start})"
+        text = f"theano_slice({arguments[0]}, {arguments[1]}, {step}, {length}, &{start})"
         both = f"int64_t {start};", f"const int64_t {count} = {text};"
         block.line(*both, defines=(start, count), total=True)
         return Length(1, (start,)), Length(1, (count,)), step
@@ -202,8 +206,8 @@ class _Walk:
         places = block.allocate("int64", (Length(1, (count,)),), local=True)
         index = block.fresh("k")
         block.variable("int64_t", index, "0")
-        with block.loops(block.nest(mask.shape, (), [mask.strides, strides]), independent=False) as (at, place):
-            block.line(f"if ({mask.load(at).text}) {places.element(index + '++')} = {place};", changes=(index,))
+        with block.loops(block.nest(mask.shape, (), [mask.strides, strides]), independent=False) as (at, position):
+            block.line(f"if ({mask.load(at).text}) {places.element(index + '++')} = {position};", changes=(index,))
         return _Source(places, (False,), ZERO, ONE, True, True)
 
     def common_shape(self) -> tuple[Length, ...]:
@@ -214,11 +218,11 @@ class _Walk:
         for axis in range(ndim):
             found: Length | None = None
             for source in self.sources:
-                own = axis - ndim + len(source.broadcastable)
-                if own < 0 or source.mask:
+                own_axis = axis - ndim + len(source.broadcastable)
+                if own_axis < 0 or source.mask:
                     continue
-                length = source.array.shape[own]
-                if source.broadcastable[own]:
+                length = source.array.shape[own_axis]
+                if source.broadcastable[own_axis]:
                     self.block.same(length, ONE, "an array of indices that broadcasts has not length 1")
                 else:
                     found = length if found is None else self.block.same(found, length, _LENGTHS_DIFFER)
@@ -261,8 +265,8 @@ def _view(kernel: IndexViewKernel, block: Block, inputs: Sequence[CArray]) -> li
         numbers = tuple(x.numbers[start + k * step] for k in range(count))
     if not region.shape and x.root.kind != "constant":
         # An element is better off in a variable than in memory.
-        made = block.local(x.dtype, x.element(region.offset))
-        return [CArray(made.dtype, (), (), made.pointer, made.root, None, numbers)]
+        variable = block.local(x.dtype, x.element(region.offset))
+        return [CArray(variable.dtype, (), (), variable.pointer, variable.root, None, numbers)]
     view = block.view(x, region.shape, region.strides, region.offset)
     return [CArray(view.dtype, view.shape, view.strides, view.pointer, view.root, None, numbers)]
 
@@ -295,15 +299,15 @@ def _elements(block: Block, region: _Region, others: Sequence[tuple[CArray, Sequ
             else:
                 stack.enter_context(block.loop(indices[axis], shape[axis]))
         inside = offset_text(indices, own)
-        whole = " + ".join([*base, *([inside] if inside != "0" else [])]) or "0"
-        yield [whole, *(offset_text(indices, row) for row in operands[1 + len(rows) :])]
+        offset = " + ".join([*base, *([inside] if inside != "0" else [])]) or "0"
+        yield [offset, *(offset_text(indices, row) for row in operands[1 + len(rows) :])]
 
 
 def _source_offsets(
     block: Block, region: _Region, rows: Sequence[Sequence[Length]], indices: Sequence[str]
 ) -> list[str]:
     """Write the statements for arrays of indices in the loops so far, and return their terms of offsets."""
-    found = []
+    offsets = []
     for source, row in zip(region.sources, rows, strict=True):
         value = source.array.load(offset_text(indices, row))
         name = block.fresh("k")
@@ -314,8 +318,8 @@ def _source_offsets(
             wrap = f" + ({value.text} < 0 ? {source.length.atom} : 0)" if signed else ""
             block.let("int64_t", name, f"(int64_t){value.text}{wrap}")
             block.check(f"{name} >= 0 && {name} < {source.length.atom}", _OUT_OF_BOUNDS)
-        found.append(name if source.stride == ONE else f"{name} * {source.stride.atom}")
-    return found
+        offsets.append(name if source.stride == ONE else f"{name} * {source.stride.atom}")
+    return offsets
 
 
 @straight_kernel.register(IndexReadKernel)
@@ -323,13 +327,13 @@ def _read(kernel: IndexReadKernel, block: Block, inputs: Sequence[CArray]) -> li
     x = inputs[0]
     region = _Walk(kernel, block, inputs).region()
     if len(region.sources) == 1 and region.sources[0].checked and region.sources[0].length != ZERO:
-        found = found_elements(block, x, region.sources[0].array)
-        if found is not None:
-            return [found]
-    made = block.result(0, x.dtype, region.full_shape)
-    with block.scope(not region.full_shape), _elements(block, region, [(made, made.strides)]) as (a, b):
-        block.move(x, a, made, b)
-    return [made]
+        elements = found_elements(block, x, region.sources[0].array)
+        if elements is not None:
+            return [elements]
+    target = block.result(0, x.dtype, region.full_shape)
+    with block.scope(not region.full_shape), _elements(block, region, [(target, target.strides)]) as (a, b):
+        block.move(x, a, target, b)
+    return [target]
 
 
 @straight_kernel.register(IndexWriteKernel)
@@ -358,7 +362,7 @@ def _write(kernel: IndexWriteKernel, block: Block, inputs: Sequence[CArray]) -> 
 
 
 def _add_in_order(
-    block: Block, region: _Region, made: CArray, part: CArray, stride: Length, tables: tuple[CArray, CArray]
+    block: Block, region: _Region, target: CArray, part: CArray, stride: Length, tables: tuple[CArray, CArray]
 ) -> None:
     """Write the sums of elements of a vector and terms for them, in the order of two tables."""
     positions, terms = tables
@@ -369,21 +373,21 @@ def _add_in_order(
         block.let("int64_t", name, positions.element(offset_text([index], positions.strides)))
         at = " + ".join([*start, name if step == ONE else f"{name} * {step.atom}"])
         term = "0" if stride == ZERO else offset_text([terms.element(offset_text([index], terms.strides))], [stride])
-        value = CValue(f"({_sum(made.load(at), part.load(term), made.dtype)})", made.dtype)
-        block.store(made, at, value)
+        value = CValue(f"({_sum(target.load(at), part.load(term), target.dtype)})", target.dtype)
+        block.store(target, at, value)
 
 
-def _copy_all(block: Block, x: CArray, made: CArray) -> None:
-    block.copy(x, made)
+def _copy_all(block: Block, x: CArray, target: CArray) -> None:
+    block.copy(x, target)
 
 
 def _moved(
-    region: _Region, x: CArray, made: CArray, block: Block, kernel: Indexing, inputs: Sequence[CArray]
+    region: _Region, x: CArray, target: CArray, block: Block, kernel: Indexing, inputs: Sequence[CArray]
 ) -> _Region:
     """Return the region of the copy, whose strides may be others."""
-    if made.strides == x.strides:
+    if target.strides == x.strides:
         return region
-    return _Walk(kernel, block, [made, *inputs[1:]]).region()
+    return _Walk(kernel, block, [target, *inputs[1:]]).region()
 
 
 def _sum(a: CValue, b: CValue, dtype: str) -> str:

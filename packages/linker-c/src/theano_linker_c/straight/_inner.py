@@ -28,17 +28,17 @@ def function_program(fn: Function) -> Program:
     )
 
 
-def stand_in(x: CArray, *, known: bool = True) -> CArray:
+def stand_in(x: CArray, *, values: bool = True) -> CArray:
     """Return an array in the memory of another one that statements must not write.
 
     Parameters
     ----------
     x : CArray
-    known : bool
+    values : bool
         Whether the known elements hold for it, too.
     """
     root = Root("argument", x.root.name, x.root.dtype, x.root.size)
-    if known:
+    if values:
         return CArray(x.dtype, x.shape, x.strides, x.pointer, root, x.value, x.numbers)
     return CArray(x.dtype, x.shape, x.strides, x.pointer, root)
 
@@ -65,9 +65,9 @@ def emit_inner(
 
 def inline_program(block: Block, program: Program, inputs: Sequence[CArray]) -> list[CArray]:
     """Write a program in place of the present instruction, and return the results of that."""
-    given = [stand_in(x) for x in inputs]
-    roots = {id(x.root): own.root for x, own in zip(given, inputs, strict=True)}
-    outputs = emit_inner(block, program, given)
+    values = [stand_in(x) for x in inputs]
+    roots = {id(x.root): operand.root for x, operand in zip(values, inputs, strict=True)}
+    outputs = emit_inner(block, program, values)
     counted = set()
     results = []
     for register, x in zip(program.outputs, outputs, strict=True):

@@ -34,18 +34,18 @@ def checked_indices(block: Block, array: CArray, length: Length) -> CArray | Non
     """
     if array.value is None or not length.known:
         return None
-    given = np.asarray(array.value)
-    if given.dtype.kind not in "iu" or length.factor > np.iinfo("int64").max:
+    values = np.asarray(array.value)
+    if values.dtype.kind not in "iu" or length.factor > np.iinfo("int64").max:
         return None
-    if given.size and not (given.min() >= -length.factor and given.max() < length.factor):
+    if values.size and not (values.min() >= -length.factor and values.max() < length.factor):
         return None
-    return block.constant(_small(np.where(given < 0, given.astype("int64") + length.factor, given)))
+    return block.constant(_small(np.where(values < 0, values.astype("int64") + length.factor, values)))
 
 
 def _small(indices: Any) -> Any:
     """Return indices as int32 where they are small enough."""
-    wanted = "int32" if not indices.size or indices.max() <= np.iinfo("int32").max else "int64"
-    return np.ascontiguousarray(indices, wanted)
+    dtype = "int32" if not indices.size or indices.max() <= np.iinfo("int32").max else "int64"
+    return np.ascontiguousarray(indices, dtype)
 
 
 def found_elements(block: Block, x: CArray, positions: CArray) -> CArray | None:
@@ -125,20 +125,20 @@ def looked_up_registers(program: Program) -> frozenset[int]:
     ----------
     program : Program
     """
-    kept = {*program.outputs, *(register for register, _ in program.updates)}
+    needed = {*program.outputs, *(register for register, _ in program.updates)}
     readers: dict[int, list[Instruction]] = {}
     for instruction in program.instructions:
         for register in set(instruction.inputs):
             readers.setdefault(register, []).append(instruction)
-    found = []
+    registers = []
     for instruction in program.instructions:
         kernel = _kernel(instruction)
         if isinstance(kernel, IndexReadKernel) and all(isinstance(entry, IndexArray) for entry in kernel.entries):
             mine = readers.get(instruction.outputs[0], [])
             looping = all(isinstance(_kernel(reader), (ElementwiseKernel, ReductionKernel)) for reader in mine)
-            if looping and len(mine) <= _READERS and instruction.outputs[0] not in kept:
-                found.append(instruction.outputs[0])
-    return frozenset(found)
+            if looping and len(mine) <= _READERS and instruction.outputs[0] not in needed:
+                registers.append(instruction.outputs[0])
+    return frozenset(registers)
 
 
 def _kernel(instruction: Instruction) -> object:

@@ -37,16 +37,16 @@ def _rows(block: Block, a: CArray) -> Length:
 
 def _copied(block: Block, x: CArray) -> CArray:
     """Return a copy in C order, which the present instruction overwrites."""
-    made = block.allocate(x.dtype, x.shape, local=True)
-    block.copy(x, made)
-    return made
+    copy = block.allocate(x.dtype, x.shape, local=True)
+    block.copy(x, copy)
+    return copy
 
 
 def _put(block: Block, k: int, x: CArray) -> CArray:
     """Return a result that begins as a copy of an operand."""
-    made = block.result(k, x.dtype, x.shape)
-    block.copy(x, made)
-    return made
+    target = block.result(k, x.dtype, x.shape)
+    block.copy(x, target)
+    return target
 
 
 def _space(block: Block, dtype: str, *shape: Length) -> CArray:
@@ -56,14 +56,14 @@ def _space(block: Block, dtype: str, *shape: Length) -> CArray:
 def _cholesky(kernel: LapackKernel, block: Block, inputs: Sequence[CArray]) -> list[CArray]:
     assert block.step is not None
     n, a = _rows(block, inputs[0]), block.in_order(inputs[0])
-    made = block.result(0, kernel.dtype, (n, n))
-    call = block.call(_name(kernel, "cholesky"), n, int(bool(kernel.flag)), a.pointer, made.pointer)
+    target = block.result(0, kernel.dtype, (n, n))
+    call = block.call(_name(kernel, "cholesky"), n, int(bool(kernel.flag)), a.pointer, target.pointer)
     if getattr(block.step.instruction.node.op, "on_error", "raise") != "nan":
         block.check(f"{call} == 0", "the matrix is not positive definite")
-        return [made]
-    with block.block(f"if ({call} != 0)"), block.loops(block.nest(made.shape, (made,))) as (at,):
-        block.line(f"{made.element(at)} = ({memory_type(kernel.dtype)})NAN;")
-    return [made]
+        return [target]
+    with block.block(f"if ({call} != 0)"), block.loops(block.nest(target.shape, (target,))) as (at,):
+        block.line(f"{target.element(at)} = ({memory_type(kernel.dtype)})NAN;")
+    return [target]
 
 
 def _factor_back(kernel: LapackKernel, block: Block, inputs: Sequence[CArray]) -> list[CArray]:
@@ -71,9 +71,9 @@ def _factor_back(kernel: LapackKernel, block: Block, inputs: Sequence[CArray]) -
     n = _rows(block, factor)
     for length in g.shape:
         block.same(length, n, "a factor and the gradient by it differ in shape")
-    factor, made = block.in_order(factor), _put(block, 0, g)
-    block.line(block.call(_name(kernel, "factor_back"), n, factor.pointer, made.pointer) + ";")
-    return [made]
+    factor, target = block.in_order(factor), _put(block, 0, g)
+    block.line(block.call(_name(kernel, "factor_back"), n, factor.pointer, target.pointer) + ";")
+    return [target]
 
 
 def _columns(b: CArray) -> Length:
@@ -83,41 +83,41 @@ def _columns(b: CArray) -> Length:
 def _triangular(kernel: LapackKernel, block: Block, inputs: Sequence[CArray]) -> list[CArray]:
     a, b = inputs
     n = block.same(_rows(block, a), b.shape[0], _FIT)
-    a, made = block.in_order(a), _put(block, 0, b)
-    given = (n, _columns(b), int(bool(kernel.flag)), 0, a.pointer, made.pointer)
-    block.check(block.call(_name(kernel, "triangular"), *given) + " == 0", _SINGULAR)
-    return [made]
+    a, target = block.in_order(a), _put(block, 0, b)
+    arguments = (n, _columns(b), int(bool(kernel.flag)), 0, a.pointer, target.pointer)
+    block.check(block.call(_name(kernel, "triangular"), *arguments) + " == 0", _SINGULAR)
+    return [target]
 
 
 def _solve(kernel: LapackKernel, block: Block, inputs: Sequence[CArray]) -> list[CArray]:
     a, b = inputs
     n = block.same(_rows(block, a), b.shape[0], _FIT)
-    work, made, pivots = _copied(block, a), _put(block, 0, b), _space(block, "int64", n)
+    work, target, pivots = _copied(block, a), _put(block, 0, b), _space(block, "int64", n)
     if kernel.task == "symmetric":
         block.line(block.call(_name(kernel, "mirror"), n, int(bool(kernel.flag)), work.pointer) + ";")
-    given = (n, _columns(b), work.pointer, made.pointer, pivots.pointer)
-    block.check(block.call(_name(kernel, "solve"), *given) + " == 0", _SINGULAR)
-    return [made]
+    arguments = (n, _columns(b), work.pointer, target.pointer, pivots.pointer)
+    block.check(block.call(_name(kernel, "solve"), *arguments) + " == 0", _SINGULAR)
+    return [target]
 
 
 def _inverse(kernel: LapackKernel, block: Block, inputs: Sequence[CArray]) -> list[CArray]:
     n = _rows(block, inputs[0])
     work, pivots = _copied(block, inputs[0]), _space(block, "int64", n)
-    made = block.result(0, kernel.dtype, (n, n))
-    block.line(block.call(_name(kernel, "unit"), n, made.pointer) + ";")
-    given = (n, n, work.pointer, made.pointer, pivots.pointer)
-    block.check(block.call(_name(kernel, "solve"), *given) + " == 0", _SINGULAR)
-    return [made]
+    target = block.result(0, kernel.dtype, (n, n))
+    block.line(block.call(_name(kernel, "unit"), n, target.pointer) + ";")
+    arguments = (n, n, work.pointer, target.pointer, pivots.pointer)
+    block.check(block.call(_name(kernel, "solve"), *arguments) + " == 0", _SINGULAR)
+    return [target]
 
 
 def _determinant(kernel: LapackKernel, block: Block, inputs: Sequence[CArray]) -> list[CArray]:
     n = _rows(block, inputs[0])
     work, pivots = _copied(block, inputs[0]), _space(block, "int64", n)
     if kernel.task == "det":
-        made = block.result(0, kernel.dtype, ())
+        target = block.result(0, kernel.dtype, ())
         call = block.call(_name(kernel, "det"), n, work.pointer, pivots.pointer)
-        block.store(made, "0", CValue(call, kernel.dtype))
-        return [made]
+        block.store(target, "0", CValue(call, kernel.dtype))
+        return [target]
     sign = block.result(0, kernel.dtype, ())
     logarithm = block.fresh("x")
     block.variable(memory_type(kernel.dtype), logarithm)
@@ -131,11 +131,11 @@ def _determinant(kernel: LapackKernel, block: Block, inputs: Sequence[CArray]) -
 def _cofactors(kernel: LapackKernel, block: Block, inputs: Sequence[CArray]) -> list[CArray]:
     a, g = inputs
     n = _rows(block, a)
-    work, made = _copied(block, a), block.result(0, kernel.dtype, (n, n))
+    work, target = _copied(block, a), block.result(0, kernel.dtype, (n, n))
     rows, columns = (_space(block, "int64", n) for _ in range(2))
-    given = (n, g.element("0"), work.pointer, made.pointer, rows.pointer, columns.pointer)
-    block.line(block.call(_name(kernel, "cofactors"), *given) + ";")
-    return [made]
+    arguments = (n, g.element("0"), work.pointer, target.pointer, rows.pointer, columns.pointer)
+    block.line(block.call(_name(kernel, "cofactors"), *arguments) + ";")
+    return [target]
 
 
 def _eigh(kernel: LapackKernel, block: Block, inputs: Sequence[CArray]) -> list[CArray]:
@@ -143,8 +143,8 @@ def _eigh(kernel: LapackKernel, block: Block, inputs: Sequence[CArray]) -> list[
     work, space = _copied(block, inputs[0]), _space(block, kernel.dtype, n, n)
     values, vectors = block.result(0, kernel.dtype, (n,)), block.result(1, kernel.dtype, (n, n))
     block.line(block.call(_name(kernel, "mirror"), n, int(bool(kernel.flag)), work.pointer) + ";")
-    given = (n, work.pointer, values.pointer, vectors.pointer, space.pointer)
-    block.check(block.call(_name(kernel, "eigh"), *given) + " == 0", "the matrix has elements that are not finite")
+    arguments = (n, work.pointer, values.pointer, vectors.pointer, space.pointer)
+    block.check(block.call(_name(kernel, "eigh"), *arguments) + " == 0", "the matrix has elements that are not finite")
     return [values, vectors]
 
 
@@ -193,8 +193,8 @@ def _svd(kernel: LapackKernel, block: Block, inputs: Sequence[CArray]) -> list[C
     a = inputs[0]
     rows, columns = a.shape
     sides = Sides(block, rows, columns)
-    k, long, whole = sides.short, sides.long, kernel.flag == 2
-    count = long if whole else k
+    k, long, is_full = sides.short, sides.long, kernel.flag == 2
+    count = long if is_full else k
     # The columns of the matrix stand in rows, or those of its transpose.
     steps = sides.choose(a.strides[0], a.strides[1]), sides.choose(a.strides[1], a.strides[0])
     first = _space(block, kernel.dtype, count, long)
@@ -202,12 +202,12 @@ def _svd(kernel: LapackKernel, block: Block, inputs: Sequence[CArray]) -> list[C
     values = block.result(0 if kernel.flag == 0 else 1, kernel.dtype, (k,))
     second = None if kernel.flag == 0 else _space(block, kernel.dtype, k, k)
     pointer = "NULL" if second is None else second.pointer
-    given = (long, k, count, first.pointer, values.pointer, pointer)
-    block.check(block.call(_name(kernel, "svd"), *given) + " == 0", "the matrix has elements that are not finite")
+    arguments = (long, k, count, first.pointer, values.pointer, pointer)
+    block.check(block.call(_name(kernel, "svd"), *arguments) + " == 0", "the matrix has elements that are not finite")
     if second is None:
         return [values]
-    u = block.result(0, kernel.dtype, (rows, rows if whole else k))
-    vt = block.result(2, kernel.dtype, (columns if whole else k, columns))
+    u = block.result(0, kernel.dtype, (rows, rows if is_full else k))
+    vt = block.result(2, kernel.dtype, (columns if is_full else k, columns))
     block.copy(block.view(sides.choose_array(second, first), u.shape, (ONE, rows)), u)
     block.copy(block.view(sides.choose_array(first, second), vt.shape, (columns, ONE)), vt)
     return [u, values, vt]

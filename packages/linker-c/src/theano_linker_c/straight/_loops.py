@@ -38,7 +38,7 @@ def emit_loop(
     program: Program,
     spec: LoopSpec,
     n: Length,
-    given: Sequence[CArray],
+    operands: Sequence[CArray],
     shapes: Sequence[Shape],
     *,
     counted: bool = False,
@@ -55,7 +55,7 @@ def emit_loop(
     spec : LoopSpec
     n : Length
         How many steps there are; the code must have found out that it is not negative.
-    given : sequence of CArray
+    operands : sequence of CArray
         Sequences, first states, and constant values.
     shapes : sequence of (tuple of Length) or None
         Of a value of each output, where that is known before the loop; those of sums are.
@@ -66,7 +66,7 @@ def emit_loop(
     places : sequence of Place, optional
         Where the results should be put, as far as they are arrays there.
     """
-    return _Writer(block, program, spec, n, given, shapes, counted, whole, places).write()
+    return _Writer(block, program, spec, n, operands, shapes, counted, whole, places).write()
 
 
 class _State:
@@ -126,8 +126,8 @@ class _State:
         block, start = self.block, self.start
         for axis, (a, b) in enumerate(zip(start.shape, value.shape, strict=True)):
             block.same(a, b, f"state {k} of a loop changes its length along axis {axis}")
-        place = self.place(row)
-        made = CArray(start.dtype, start.shape, self.strides, place.pointer, place.root)
+        target = self.place(row)
+        made = CArray(start.dtype, start.shape, self.strides, target.pointer, target.root)
         if value.pointer != made.pointer:
             block.copy(value, made)
         return made
@@ -209,8 +209,8 @@ class _Output:
         return (self.writer.n, *self.shape) if self.stacks else self.shape
 
     def _row(self) -> Statement:
-        place = f" + {self.writer.place} * {product_of(self.shape).atom}" if self.stacks else ""
-        return Let(self.row.pointer, f"{self.kind} *", value_of_text(f"{self.pointer}{place}"))
+        offset = f" + {self.writer.place} * {product_of(self.shape).atom}" if self.stacks else ""
+        return Let(self.row.pointer, f"{self.kind} *", value_of_text(f"{self.pointer}{offset}"))
 
     def allocate(self) -> list[Statement]:
         """Write, before the loop, the allocations; return the beginning of the body."""
@@ -223,10 +223,10 @@ class _Output:
                     block.variable("int64_t", str(length), "0")
             self.root = Root("temporary", self.pointer, self.dtype, product_of(whole))
             return []
-        made = writer.memory_of(self.k, self.dtype, whole, self.stacks) if whole else block.local(self.dtype, "0")
-        if made.root.kind == "temporary":
-            made.root.begin = writer.body.time
-        self.pointer, self.root = made.pointer, made.root
+        memory = writer.memory_of(self.k, self.dtype, whole, self.stacks) if whole else block.local(self.dtype, "0")
+        if memory.root.kind == "temporary":
+            memory.root.begin = writer.body.time
+        self.pointer, self.root = memory.pointer, memory.root
         return [self._row()]
 
     def result(self) -> CArray:
@@ -234,14 +234,14 @@ class _Output:
         assert self.root is not None
         shape, writer = self._whole(), self.writer
         strides = contiguous_strides(shape)
-        made = CArray(self.dtype, shape, strides, self.pointer, self.root)
+        array = CArray(self.dtype, shape, strides, self.pointer, self.root)
         if not self.stacks or not writer.spec.until:
-            return made
+            return array
         done = (writer.done, *self.shape)
         offset = "0"
         if writer.spec.backwards:
             offset = f"({writer.n} - {writer.done}) * {product_of(self.shape).atom}"
-        return writer.block.view(made, done, contiguous_strides(done), offset)
+        return writer.block.view(array, done, contiguous_strides(done), offset)
 
 
 class _Sum:
@@ -259,8 +259,8 @@ class _Sum:
         self.block = block = writer.block
         shape = writer.shapes[k]
         assert shape is not None
-        made = writer.memory_of(k, dtype, shape) if shape else block.allocate(dtype, shape)
-        self.total = made
+        memory = writer.memory_of(k, dtype, shape) if shape else block.allocate(dtype, shape)
+        self.total = memory
         with block.places(block.nest(shape, (self.total,))) as (at,):
             block.store(self.total, at, CValue("0", dtype, 0))
 
@@ -269,8 +269,8 @@ class _Sum:
         block, total = self.block, self.total
         for a, b in zip(total.shape, value.shape, strict=True):
             block.same(a, b, "steps of a loop give values of different shapes, which are added")
-        with block.places(block.nest(total.shape, (total, value))) as (at, place):
-            block.store(total, at, Joined(add, total.read(at), value.read(place), total.dtype))
+        with block.places(block.nest(total.shape, (total, value))) as (at, target):
+            block.store(total, at, Joined(add, total.read(at), value.read(target), total.dtype))
 
     def allocate(self) -> list[Statement]:
         """Return nothing: there is memory already."""
@@ -318,8 +318,8 @@ class _Writer:
     def memory_of(self, k: int, dtype: str, shape: tuple[Length, ...], stacks: bool = False) -> CArray:
         """Return memory for a result: where it is wanted, as far as that is possible."""
         if self.places and self.places[k].takes(dtype, shape):
-            place = self.places[k]
-            return CArray(dtype, shape, contiguous_strides(shape), place.pointer, place.root)
+            memory = self.places[k]
+            return CArray(dtype, shape, contiguous_strides(shape), memory.pointer, memory.root)
         if self.whole and not (stacks and self.spec.until):
             return self.block.result(k, dtype, shape)
         return self.block.allocate(dtype, shape)
@@ -330,7 +330,7 @@ class _Writer:
         if spec.until:
             block.variable("int64_t", str(self.done), "0")
         stacked = [kind == ResultKind.STACK for kind in spec.kinds]
-        states = [_State(block, x, kept) for x, kept in zip(self.starts, stacked, strict=False)]
+        states = [_State(block, x, array) for x, array in zip(self.starts, stacked, strict=False)]
         outputs = [self._output(k) for k in range(len(spec.kinds))]
         body.begin()
         self._step(states, outputs)
@@ -349,9 +349,9 @@ class _Writer:
                 block.line(block.look)
             block.statements += [*heads, *body.statements]
         results = [s.result() if o is None else o.result() for s, o in zip_longest(states, outputs)]
-        kept = {id(x.root) for x in results}
+        roots = {id(x.root) for x in results}
         for root in block.roots[body.roots :]:
-            if root.end < 0 and id(root) not in kept:
+            if root.end < 0 and id(root) not in roots:
                 root.end = block.time
         return results, self.done
 
@@ -372,25 +372,25 @@ class _Writer:
 
     def _variable(self, register: int) -> Variable:
         program = self.program
-        found = {parameter.register: parameter.variable for parameter in program.inputs}
+        variables = {parameter.register: parameter.variable for parameter in program.inputs}
         for instruction in program.instructions:
-            found.update(zip(instruction.inputs, instruction.node.inputs, strict=True))
-            found.update(zip(instruction.outputs, instruction.node.outputs, strict=True))
-        return found[register]
+            variables.update(zip(instruction.inputs, instruction.node.inputs, strict=True))
+            variables.update(zip(instruction.outputs, instruction.node.outputs, strict=True))
+        return variables[register]
 
     def _step(self, states: Sequence[_State], outputs: Sequence[_Output | _Sum | None]) -> None:
         """Write the body."""
         block = self.block
-        given = [self._number()] if self.counted else []
-        given += [self._row(x) for x in self.sequences]
-        given += [state.array() for state in states]
-        given += [stand_in(x) for x in self.constants]
+        arguments = [self._number()] if self.counted else []
+        arguments += [self._row(x) for x in self.sequences]
+        arguments += [state.array() for state in states]
+        arguments += [stand_in(x) for x in self.constants]
         places = self._places(states, outputs)
         targets: dict[int, Place] = {}
-        for register, place in zip(self.program.outputs, places, strict=False):
-            if place is not None:
-                targets.setdefault(register, place)
-        values = emit_inner(block, self.program, given, targets)
+        for register, target in zip(self.program.outputs, places, strict=False):
+            if target is not None:
+                targets.setdefault(register, target)
+        values = emit_inner(block, self.program, arguments, targets)
         for k, value in enumerate(values[: len(outputs)]):
             output = outputs[k]
             if k < len(states):

@@ -45,11 +45,11 @@ def _product(kernel: MatrixProductKernel, block: Block, inputs: Sequence[CArray]
             block.same(x, y, "the array that is added to has not the shape of the product")
             for x, y in zip(shape, z.shape, strict=True)
         )
-    made = block.result(0, kernel.dtype, shape, (0,) if z is not None else ())
-    if z is not None and made.pointer != z.pointer and beta.value != 0:
-        block.copy(z, made)
-    _write(block, kernel.dtype, sizes, alpha, left, right, beta, made, _target_strides(kernel.kind, made))
-    return [made]
+    target = block.result(0, kernel.dtype, shape, (0,) if z is not None else ())
+    if z is not None and target.pointer != z.pointer and beta.value != 0:
+        block.copy(z, target)
+    _write(block, kernel.dtype, sizes, alpha, left, right, beta, target, _target_strides(kernel.kind, target))
+    return [target]
 
 
 Operand = tuple[CArray, Length, Length]
@@ -72,12 +72,12 @@ def _as_matrices(
     return left, right, shape, (rows, columns, terms)
 
 
-def _target_strides(kind: str, made: CArray) -> tuple[Length, Length]:
-    if made.ndim == 2:
-        return made.strides[0], made.strides[1]
-    if made.ndim == 0:
+def _target_strides(kind: str, target: CArray) -> tuple[Length, Length]:
+    if target.ndim == 2:
+        return target.strides[0], target.strides[1]
+    if target.ndim == 0:
         return ZERO, ZERO
-    return (ZERO, made.strides[0]) if kind == "vecmat" else (made.strides[0], ZERO)
+    return (ZERO, target.strides[0]) if kind == "vecmat" else (target.strides[0], ZERO)
 
 
 def _write(
@@ -88,37 +88,37 @@ def _write(
     left: Operand,
     right: Operand,
     beta: CArray,
-    made: CArray,
+    target: CArray,
     steps: tuple[Length, Length],
     offsets: tuple[str, str, str] = ("0", "0", "0"),
 ) -> None:
     """Write ``made = alpha * left @ right + beta * made``."""
     rows, columns, terms = sizes
     kind = _KINDS[dtype]
-    factor, rest = alpha.load("0").text, beta.load("0").text
+    factor, factors = alpha.load("0").text, beta.load("0").text
     work = rows * columns * terms
     block.largest_product = max(block.largest_product, work.factor if work.known else float("inf"))
     if work.known and work.factor <= _SMALL:
-        _write_loops(block, dtype, sizes, factor, left, right, rest, made, steps, offsets, beta.value == 0)
+        _write_loops(block, dtype, sizes, factor, left, right, factors, target, steps, offsets, beta.value == 0)
         return
     a, b, c = (
         x.pointer if offset == "0" else f"{x.pointer} + {offset}"
-        for x, offset in zip((left[0], right[0], made), offsets, strict=True)
+        for x, offset in zip((left[0], right[0], target), offsets, strict=True)
     )
     if rows == ONE and columns == ONE:
         dot = block.call(f"theano_dot_{kind}", terms, a, left[2], b, right[1])
-        old = "" if beta.value == 0 else f" + {rest} * {made.element(offsets[2])}"
-        block.store(made, offsets[2], CValue(f"{factor} * {dot}{old}", dtype))
+        old = "" if beta.value == 0 else f" + {factors} * {target.element(offsets[2])}"
+        block.store(target, offsets[2], CValue(f"{factor} * {dot}{old}", dtype))
         return
     if columns == ONE:
-        arguments = (rows, terms, factor, a, left[1], left[2], b, right[1], rest, c, steps[0])
+        arguments = (rows, terms, factor, a, left[1], left[2], b, right[1], factors, c, steps[0])
         block.line(block.call(f"theano_gemv_{kind}", *arguments) + ";")
     elif rows == ONE:
-        arguments = (columns, terms, factor, b, right[2], right[1], a, left[2], rest, c, steps[1])
+        arguments = (columns, terms, factor, b, right[2], right[1], a, left[2], factors, c, steps[1])
         block.line(block.call(f"theano_gemv_{kind}", *arguments) + ";")
     else:
         room = product_room(block, dtype, rows, terms, left[2])
-        operands = (a, left[1], left[2], b, right[1], right[2], rest, c, steps[0], steps[1], room)
+        operands = (a, left[1], left[2], b, right[1], right[2], factors, c, steps[0], steps[1], room)
         block.line(block.call(f"theano_gemm_{kind}", rows, columns, terms, factor, *operands) + ";")
 
 
@@ -148,8 +148,8 @@ def _write_loops(
     factor: str,
     left: Operand,
     right: Operand,
-    rest: str,
-    made: CArray,
+    factors: str,
+    target: CArray,
     steps: tuple[Length, Length],
     offsets: tuple[str, str, str],
     fresh: bool,
@@ -167,9 +167,9 @@ def _write_loops(
         with block.loop(k, terms):
             block.line(f"{total} += {left[0].load(a).text} * {right[0].load(b).text};", changes=(total,))
         c = _at(offsets[2], (i, steps[0]), (j, steps[1]))
-        old = "" if fresh else f" + {rest} * {made.element(c)}"
+        old = "" if fresh else f" + {factors} * {target.element(c)}"
         product = total if factor in ("(1.0)", "(1.0f)") else f"{factor} * {total}"
-        block.store(made, c, CValue(f"({product}{old})", dtype))
+        block.store(target, c, CValue(f"({product}{old})", dtype))
 
 
 def _at(start: str, *terms: tuple[str, Length]) -> str:
@@ -185,12 +185,12 @@ def _batched(kernel: MatrixProductKernel, block: Block, inputs: Sequence[CArray]
     count = block.same(a.shape[0], b.shape[0], "two stacks of matrices have not the same length")
     terms = block.same(a.shape[2], b.shape[1], "the factors of a product do not fit each other")
     rows, columns = a.shape[1], b.shape[2]
-    made = block.result(0, kernel.dtype, (count, rows, columns))
+    target = block.result(0, kernel.dtype, (count, rows, columns))
     one, zero = (block.constant(np.asarray(k, kernel.dtype)) for k in (1, 0))
     index = block.fresh("i")
     with block.loop(index, count):
-        offsets = tuple(_at("0", (index, x.strides[0])) for x in (a, b, made))
+        offsets = tuple(_at("0", (index, x.strides[0])) for x in (a, b, target))
         left, right = (a, a.strides[1], a.strides[2]), (b, b.strides[1], b.strides[2])
-        steps = made.strides[1], made.strides[2]
-        _write(block, kernel.dtype, (rows, columns, terms), one, left, right, zero, made, steps, offsets)  # type: ignore[arg-type]
-    return made
+        steps = target.strides[1], target.strides[2]
+        _write(block, kernel.dtype, (rows, columns, terms), one, left, right, zero, target, steps, offsets)  # type: ignore[arg-type]
+    return target

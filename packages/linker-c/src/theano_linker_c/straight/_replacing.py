@@ -52,9 +52,9 @@ def emit_replacing(
     for position, step in enumerate(steps):
         own: dict[int, Place] = {}
         for register in () if isinstance(step, Choice) else step.outputs:
-            place = replaced.get(register)
-            if place is not None and all(
-                last.get(other, -1) <= position for other, x in arrays.items() if x.root is place.root
+            target = replaced.get(register)
+            if target is not None and all(
+                last.get(other, -1) <= position for other, x in arrays.items() if x.root is target.root
             ):
-                own[register] = place
+                own[register] = target
         emit(block, [step], arrays, {**targets, **own})

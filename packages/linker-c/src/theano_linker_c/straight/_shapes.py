@@ -49,13 +49,13 @@ def _length(kernel: LengthKernel, block: Block, inputs: Sequence[CArray]) -> lis
 
 @straight_kernel.register(StackKernel)
 def _stack(kernel: StackKernel, block: Block, inputs: Sequence[CArray]) -> list[CArray]:
-    made = block.result(0, kernel.dtype, (Length(len(inputs)),))
+    target = block.result(0, kernel.dtype, (Length(len(inputs)),))
     for i, x in enumerate(inputs):
-        block.store(made, str(i), x.load("0"))
+        block.store(target, str(i), x.load("0"))
     numbers = None
     if kernel.dtype == "int64":
         numbers = tuple(block.number(x) for x in inputs)
-    return [CArray(made.dtype, made.shape, made.strides, made.pointer, made.root, None, numbers)]
+    return [CArray(target.dtype, target.shape, target.strides, target.pointer, target.root, None, numbers)]
 
 
 @straight_kernel.register(ReshapeKernel)
@@ -65,9 +65,9 @@ def _reshape(kernel: ReshapeKernel, block: Block, inputs: Sequence[CArray]) -> l
     shape = _filled_in(block, x.size, lengths)
     if x.contiguous:
         return [block.view(x, shape, contiguous_strides(shape))]
-    made = block.result(0, x.dtype, shape)
-    block.copy(x, block.view(made, x.shape, contiguous_strides(x.shape)))
-    return [made]
+    target = block.result(0, x.dtype, shape)
+    block.copy(x, block.view(target, x.shape, contiguous_strides(x.shape)))
+    return [target]
 
 
 def _filled_in(block: Block, size: Length, lengths: Sequence[Length]) -> list[Length]:
@@ -105,14 +105,14 @@ def _divided(block: Block, size: Length, others: Length, text: str) -> Length:
         if others.factor == 0 or size.factor % others.factor:
             raise block.refuse(text, "give lengths whose product is the number of elements")
         return Length(size.factor // others.factor)
-    rest = list(size.names)
+    names = list(size.names)
     if size.factor and others.factor and size.factor % others.factor == 0:
         for name in others.names:
-            if name not in rest:
+            if name not in names:
                 break
-            rest.remove(name)
+            names.remove(name)
         else:
-            return Length(size.factor // others.factor, tuple(rest))
+            return Length(size.factor // others.factor, tuple(names))
     others = block.checked(others)
     block.check(f"{others.atom} > 0 && {size.atom} % {others.atom} == 0", text)
     return block.length(f"{size.atom} / {others.atom}", total=False)
@@ -125,10 +125,10 @@ def _full(kernel: FullKernel, block: Block, inputs: Sequence[CArray]) -> list[CA
     for length in shape:
         block.at_least(length, 0, "a length is negative")
     strides, shape = block.spread(x, shape, kernel.broadcastable, "the value and the result differ in length")
-    made = block.result(0, kernel.dtype, shape)
-    with block.loops(block.nest(shape, (), [strides, made.strides])) as (a, b):
-        block.store(made, b, x.load(a))
-    return [made]
+    target = block.result(0, kernel.dtype, shape)
+    with block.loops(block.nest(shape, (), [strides, target.strides])) as (a, b):
+        block.store(target, b, x.load(a))
+    return [target]
 
 
 @straight_kernel.register(ConcatenateKernel)
@@ -141,16 +141,16 @@ def _concatenate(kernel: ConcatenateKernel, block: Block, inputs: Sequence[CArra
                 text = f"arrays that are joined differ in length along axis {other}"
                 shape[other] = block.same(shape[other], part.shape[other], text)
     shape[axis] = block.total([part.shape[axis] for part in parts], "the result of joining is too long")
-    made = block.result(0, kernel.dtype, shape)
+    target = block.result(0, kernel.dtype, shape)
     begin: list[Length] = []
     for part in parts:
         start = block.sum(begin)
-        _copy_part(block, part, made, axis, start)
+        _copy_part(block, part, target, axis, start)
         begin.append(part.shape[axis])
-    if made.ndim == 1 and all(part.numbers is not None for part in parts):
+    if target.ndim == 1 and all(part.numbers is not None for part in parts):
         numbers = tuple(number for part in parts for number in part.numbers or ())
-        return [CArray(made.dtype, made.shape, made.strides, made.pointer, made.root, None, numbers)]
-    return [made]
+        return [CArray(target.dtype, target.shape, target.strides, target.pointer, target.root, None, numbers)]
+    return [target]
 
 
 def _copy_part(block: Block, part: CArray, made: CArray, axis: int, start: Length) -> None:
@@ -164,12 +164,12 @@ def _copy_part(block: Block, part: CArray, made: CArray, axis: int, start: Lengt
 @straight_kernel.register(SpecifyShapeKernel)
 def _specify_shape(kernel: SpecifyShapeKernel, block: Block, inputs: Sequence[CArray]) -> list[CArray]:
     x, *numbers = inputs
-    given = iter(numbers)
+    iterator = iter(numbers)
     shape = list(x.shape)
     for axis, checked in enumerate(kernel.checked):
         if checked:
-            wanted = block.number(next(given)) if numbers else ONE
-            shape[axis] = block.same(x.shape[axis], wanted, f"axis {axis} has not the length that was promised")
+            length = block.number(next(iterator)) if numbers else ONE
+            shape[axis] = block.same(x.shape[axis], length, f"axis {axis} has not the length that was promised")
     return [CArray(x.dtype, tuple(shape), x.strides, x.pointer, x.root, x.value, x.numbers)]
 
 
@@ -203,10 +203,10 @@ def _cumulative(kernel: ArrayRoutineKernel, block: Block, inputs: Sequence[CArra
     (x, *_) = inputs
     join, start = (add, "0") if kernel.task == "cumsum" else (mul, "1")
     axis = kernel.number
-    made = block.result(0, kernel.dtype, x.shape)
+    target = block.result(0, kernel.dtype, x.shape)
     others = [a for a in range(x.ndim) if a != axis]
     lengths = [x.shape[a] for a in others]
-    with block.loops(block.nest(lengths, (), [[v.strides[a] for a in others] for v in (x, made)])) as (a, b):
+    with block.loops(block.nest(lengths, (), [[v.strides[a] for a in others] for v in (x, target)])) as (a, b):
         total, index = block.fresh("r"), block.fresh("i")
         wide = "float64" if kernel.dtype.startswith("float") else kernel.dtype
         kind = c_type(wide)
@@ -216,9 +216,9 @@ def _cumulative(kernel: ArrayRoutineKernel, block: Block, inputs: Sequence[CArra
                 value = x.load(f"{a} + {index} * {x.strides[axis].atom}")
                 text = join.c_expression([CValue(total, wide), CValue(c_cast(value, wide), wide)], wide)
                 block.assign(total, f"({kind})({text})")
-                place = f"{b} + {index} * {made.strides[axis].atom}"
-                block.store(made, place, CValue(total, wide))
-    return made
+                offset = f"{b} + {index} * {target.strides[axis].atom}"
+                block.store(target, offset, CValue(total, wide))
+    return target
 
 
 def _diagonal(kernel: ArrayRoutineKernel, block: Block, inputs: Sequence[CArray]) -> CArray:
@@ -232,10 +232,10 @@ def _diagonal(kernel: ArrayRoutineKernel, block: Block, inputs: Sequence[CArray]
         count = block.length(f"theano_least({rows.atom} - {down}, {columns.atom} - {right})")
     step = block.sum(x.strides)
     start = block.sum([Length(down) * x.strides[0], Length(right) * x.strides[1]])
-    made = block.result(0, kernel.dtype, (count,))
-    with block.loops(block.nest((count,), (), [(step,), made.strides])) as (a, b):
-        block.store(made, b, x.load(f"{start} + {a}"))
-    return made
+    target = block.result(0, kernel.dtype, (count,))
+    with block.loops(block.nest((count,), (), [(step,), target.strides])) as (a, b):
+        block.store(target, b, x.load(f"{start} + {a}"))
+    return target
 
 
 def _arange(kernel: ArrayRoutineKernel, block: Block, inputs: Sequence[CArray]) -> CArray:
@@ -246,36 +246,36 @@ def _arange(kernel: ArrayRoutineKernel, block: Block, inputs: Sequence[CArray]) 
         block.check(f"{step.atom} != 0", "the step of a range is 0")
         block.routines.add("theano_range_length")
         count = block.length(f"theano_range_length({start}, {stop}, {step})")
-    made = block.result(0, kernel.dtype, (count,))
+    target = block.result(0, kernel.dtype, (count,))
     index = block.fresh("i")
     with block.loop(index, count):
         text = f"(int64_t)((uint64_t){start.atom} + (uint64_t){index} * (uint64_t){step.atom})"
-        block.store(made, index, CValue(text, "int64"))
-    return made
+        block.store(target, index, CValue(text, "int64"))
+    return target
 
 
 def _eye(kernel: ArrayRoutineKernel, block: Block, inputs: Sequence[CArray]) -> CArray:
     rows, columns, diagonal = (block.number(x) for x in inputs)
     for length in (rows, columns):
         block.at_least(length, 0, "a length is negative")
-    made = block.result(0, kernel.dtype, (rows, columns))
+    target = block.result(0, kernel.dtype, (rows, columns))
     i, j = block.fresh("i"), block.fresh("j")
     with (
         block.loop(i, rows),
         block.loop(j, columns),
     ):
         offset = f"{i} * {columns.atom} + {j}"
-        block.store(made, offset, CValue(f"({j} - {i} == {diagonal})", "bool"))
-    return made
+        block.store(target, offset, CValue(f"({j} - {i} == {diagonal})", "bool"))
+    return target
 
 
 def _recurrence(kernel: ArrayRoutineKernel, block: Block, inputs: Sequence[CArray]) -> CArray:
     x, factors = inputs
     axis = kernel.number
-    made = block.result(0, kernel.dtype, x.shape)
+    target = block.result(0, kernel.dtype, x.shape)
     others = [a for a in range(x.ndim) if a != axis]
     lengths = [x.shape[a] for a in others]
-    with block.loops(block.nest(lengths, (), [[v.strides[a] for a in others] for v in (x, factors, made)])) as places:
+    with block.loops(block.nest(lengths, (), [[v.strides[a] for a in others] for v in (x, factors, target)])) as places:
         total, index = block.fresh("r"), block.fresh("i")
         with block.scope(not lengths):
             block.variable("double", total, "0")
@@ -285,9 +285,9 @@ def _recurrence(kernel: ArrayRoutineKernel, block: Block, inputs: Sequence[CArra
                     for v, place in zip((x, factors), places, strict=False)
                 )
                 block.assign(total, f"{value} + ({index} ? {factor} * {total} : 0)")
-                place = f"{places[2]} + {index} * {made.strides[axis].atom}"
-                block.store(made, place, CValue(total, "float64"))
-    return made
+                offset = f"{places[2]} + {index} * {target.strides[axis].atom}"
+                block.store(target, offset, CValue(total, "float64"))
+    return target
 
 
 _ROUTINES = {

@@ -52,16 +52,16 @@ def _stack(kernel: LapackKernel, block: Block, inputs: Sequence[CArray]) -> list
             block.view(x, x.shape[lead:], x.strides[lead:], offset, written=k >= len(inputs))
             for k, (x, offset) in enumerate(zip(arrays, offsets, strict=True))
         ]
-        given, places = parts[: len(inputs)], parts[len(inputs) :]
+        operands, places = parts[: len(inputs)], parts[len(inputs) :]
         targets = {
             register: Wanted(place.pointer, place.dtype, place.shape, place.root)
             for register, place in zip(outer.instruction.outputs, places, strict=True)
         }
-        block.step = Step(outer.instruction, tuple(given), targets)
-        for place, found in zip(places, TASKS[kernel.task](kernel, block, given), strict=True):
-            if found.pointer != place.pointer:
-                block.copy(found, place)
-                found.root.end = block.time
+        block.step = Step(outer.instruction, tuple(operands), targets)
+        for target, part in zip(places, TASKS[kernel.task](kernel, block, operands), strict=True):
+            if part.pointer != target.pointer:
+                block.copy(part, target)
+                part.root.end = block.time
         if takes_memory(block.statements):
             # Each turn gives back the memory that it has taken.
             mark = block.fresh("m")
@@ -92,8 +92,8 @@ def _eigh(kernel: LapackKernel, block: Block, shapes: Sequence[_Shape]) -> list[
 
 def _svd(kernel: LapackKernel, block: Block, shapes: Sequence[_Shape]) -> list[_Shape]:
     rows, columns = shapes[0]
-    k, whole = Sides(block, rows, columns).short, kernel.flag == 2
-    return [(k,)] if kernel.flag == 0 else [(rows, rows if whole else k), (k,), (columns if whole else k, columns)]
+    k, is_full = Sides(block, rows, columns).short, kernel.flag == 2
+    return [(k,)] if kernel.flag == 0 else [(rows, rows if is_full else k), (k,), (columns if is_full else k, columns)]
 
 
 def _qr(kernel: LapackKernel, block: Block, shapes: Sequence[_Shape]) -> list[_Shape]:

@@ -24,7 +24,7 @@ def _table(block: Block, parts: Sequence[Sequence[Length]]) -> str:
     """Write the numbers of the geometry, and return the name of the table; the first axes are filled up."""
     fill = (ONE, ONE, ONE, ONE, ONE, ZERO)
     numbers = [
-        str(n) for part, rest in zip(parts, fill, strict=True) for n in [*[rest] * (3 - len(part)), *part]
+        str(n) for part, remainder in zip(parts, fill, strict=True) for n in [*[remainder] * (3 - len(part)), *part]
     ]  # fmt: skip
     name = block.fresh("way")
     block.line(f"const int64_t {name}[18] = {{{', '.join(numbers)}}};", defines=(name,))
@@ -45,19 +45,19 @@ def _quotient(block: Block, a: Length, b: int, text: str) -> Length:
 @straight_kernel.register(ConvolutionKernel)
 def _convolution(kernel: ConvolutionKernel, block: Block, inputs: Sequence[CArray]) -> list[CArray]:
     axes = len(kernel.strides)
-    given = [block.in_order(x) for x in inputs[:2]]
+    operands = [block.in_order(x) for x in inputs[:2]]
     lengths = block.numbers(inputs[2], axes) if len(inputs) == 3 else []
-    count, channels, filters, image, window = _sizes(kernel, block, given, lengths)
+    count, channels, filters, image, window = _sizes(kernel, block, operands, lengths)
     before, output = _slide(kernel, block, image, window)
-    whole = (count, Length(kernel.groups) * channels, *image)
+    image_shape = (count, Length(kernel.groups) * channels, *image)
     weights = (Length(kernel.groups) * filters, channels, *window)
     result = (count, Length(kernel.groups) * filters, *output)
-    shapes = {"forward": (whole, weights, result), "input_grad": (weights, result, whole)}
-    first, second, made_shape = shapes.get(kernel.task, (whole, result, weights))
-    for x, wanted in zip(given, (first, second), strict=True):
-        for a, b in zip(x.shape, wanted, strict=True):
+    shapes = {"forward": (image_shape, weights, result), "input_grad": (weights, result, image_shape)}
+    first, second, made_shape = shapes.get(kernel.task, (image_shape, result, weights))
+    for x, shape in zip(operands, (first, second), strict=True):
+        for a, b in zip(x.shape, shape, strict=True):
             block.same(a, b, _FIT)
-    made = block.result(0, kernel.dtype, made_shape)
+    target = block.result(0, kernel.dtype, made_shape)
     row = channels * product_of(window) * output[-1]
     room = _room(block, row, product_of(output[:-1]))
     columns = block.allocate(kernel.dtype, (room,), local=True)
@@ -66,29 +66,29 @@ def _convolution(kernel: ConvolutionKernel, block: Block, inputs: Sequence[CArra
     steps, apart = ([Length(n) for n in numbers] for numbers in (kernel.strides, kernel.dilations))
     table = _table(block, (image, window, output, steps, apart, before))
     kind = memory_type(kernel.dtype)
-    one, other = (f"({kind} *){x.pointer}" for x in given)
-    order = {"forward": (one, other, made.pointer), "input_grad": (made.pointer, one, other)}
-    pointers = order.get(kernel.task, (one, made.pointer, other))
+    one, other = (f"({kind} *){x.pointer}" for x in operands)
+    order = {"forward": (one, other, target.pointer), "input_grad": (target.pointer, one, other)}
+    pointers = order.get(kernel.task, (one, target.pointer, other))
     name = f"theano_convolve_{kind}"
     task, flip = _TASKS[kernel.task], int(kernel.flip)
     numbers = (count, kernel.groups, channels, filters)
     block.line(block.call(name, task, table, flip, *numbers, *pointers, columns.pointer, room, copied) + ";")
-    return [made]
+    return [target]
 
 
 def _room(block: Block, row: Length, rows: Length) -> Length:
     """Return how many elements of windows are copied at a time: rows of windows, one at least."""
     if row.known and rows.known:
         return row * Length(max(min(rows.factor, _ROOM // max(row.factor, 1)), 1))
-    whole = (row * rows).atom
-    return block.length(f"{whole} < {_ROOM} ? {whole} : {row.atom} < {_ROOM} ? {_ROOM} : {row.atom}")
+    size = (row * rows).atom
+    return block.length(f"{size} < {_ROOM} ? {size} : {row.atom} < {_ROOM} ? {_ROOM} : {row.atom}")
 
 
 def _sizes(
-    kernel: ConvolutionKernel, block: Block, given: Sequence[CArray], lengths: list[Length]
+    kernel: ConvolutionKernel, block: Block, sizes: Sequence[CArray], lengths: list[Length]
 ) -> tuple[Length, Length, Length, list[Length], list[Length]]:
     """Return the number of images, channels and filters of a group, and lengths of images and filters."""
-    a, b = given
+    a, b = sizes
     channel_text = "the channels of a convolution cannot be divided into its groups"
     filter_text = "the filters of a convolution cannot be divided into its groups"
     if kernel.task == "forward":
@@ -106,7 +106,7 @@ def _slide(
     kernel: ConvolutionKernel, block: Block, image: Sequence[Length], window: Sequence[Length]
 ) -> tuple[list[Length], list[Length]]:
     """Return the zeros before each axis, and the lengths of the result."""
-    found: tuple[list[Length], list[Length]] = [], []
+    lengths: tuple[list[Length], list[Length]] = [], []
     for axis, (n, k) in enumerate(zip(image, window, strict=True)):
         sides = [side[axis] for side in kernel.sides]
         step, apart = kernel.strides[axis], kernel.dilations[axis]
@@ -117,8 +117,8 @@ def _slide(
             room = n.factor + first + last - span - 1
             if room < 0:
                 raise block.refuse("the filters do not fit into the images", "pass larger images, or smaller filters")
-            found[0].append(Length(first))
-            found[1].append(Length(room // step + 1))
+            lengths[0].append(Length(first))
+            lengths[1].append(Length(room // step + 1))
             continue
         width = block.length(f"({k.atom} - 1) * {apart}")
         borders = [
@@ -127,9 +127,9 @@ def _slide(
         ]
         left = block.length(f"{n.atom} + {borders[0]} + {borders[1]} - {width} - 1")
         block.check(f"{left} >= 0", "the filters do not fit into the images")
-        found[0].append(borders[0])
-        found[1].append(block.length(f"{left} / {step} + 1"))
-    return found
+        lengths[0].append(borders[0])
+        lengths[1].append(block.length(f"{left} / {step} + 1"))
+    return lengths
 
 
 @straight_kernel.register(PoolingKernel)
@@ -141,27 +141,27 @@ def _pooling(kernel: PoolingKernel, block: Block, inputs: Sequence[CArray]) -> l
     average = kernel.task == "average_pool_grad"
     lengths = block.numbers(inputs[1], axes) if average else list(arrays[0].shape[-axes:])
     counts = [_count(kernel, block, n, *how) for n, *how in zip(lengths, *layout, strict=True)]
-    whole, pooled = (*outer, *lengths), (*outer, *counts)
-    wanted = {"pool": [whole], "average_pool_grad": [pooled], "max_pool_grad": [whole, pooled, pooled]}
-    for x, shape in zip(arrays, wanted.get(kernel.task, [whole, pooled, whole]), strict=True):
+    full_shape, pooled = (*outer, *lengths), (*outer, *counts)
+    shapes = {"pool": [full_shape], "average_pool_grad": [pooled], "max_pool_grad": [full_shape, pooled, pooled]}
+    for x, shape in zip(arrays, shapes.get(kernel.task, [full_shape, pooled, full_shape]), strict=True):
         for a, b in zip(x.shape, shape, strict=True):
             block.same(a, b, _POOLED)
-    made = block.result(0, kernel.dtype, pooled if kernel.task in ("pool", "max_pool_grad_grad") else whole)
+    target = block.result(0, kernel.dtype, pooled if kernel.task in ("pool", "max_pool_grad_grad") else full_shape)
     windows, steps, pads = layout
     table = _table(block, (lengths, windows, counts, steps, [ONE] * axes, pads))
     kind, mode, count = memory_type(kernel.dtype), POOLING_MODES.index(kernel.mode), product_of(outer)
     if kernel.task == "pool":
-        text = block.call(f"theano_pool_{kind}", table, mode, count, arrays[0].pointer, made.pointer)
+        text = block.call(f"theano_pool_{kind}", table, mode, count, arrays[0].pointer, target.pointer)
     elif average:
-        text = block.call(f"theano_pool_back_{kind}", table, mode, count, arrays[0].pointer, made.pointer)
+        text = block.call(f"theano_pool_back_{kind}", table, mode, count, arrays[0].pointer, target.pointer)
     else:
         back = kernel.task == "max_pool_grad"
         third = f"({kind} *){arrays[2].pointer}"
-        last = (made.pointer, third) if back else (third, made.pointer)
-        given = (table, int(back), count, arrays[0].pointer, arrays[1].pointer, *last)
-        text = block.call(f"theano_pool_largest_{kind}", *given)
+        last = (target.pointer, third) if back else (third, target.pointer)
+        arguments = (table, int(back), count, arrays[0].pointer, arrays[1].pointer, *last)
+        text = block.call(f"theano_pool_largest_{kind}", *arguments)
     block.line(text + ";")
-    return [made]
+    return [target]
 
 
 def _count(kernel: PoolingKernel, block: Block, n: Length, window: Length, step: Length, pad: Length) -> Length:

@@ -40,9 +40,9 @@ class CTarget(Target):
 
     def build(self, kernels: Sequence[Kernel], options: CompilerOptions | None = None) -> list[KernelForm | None]:
         """Return the forms of kernels, compiling missing ones with at most one run of the compiler."""
-        wanted = [kernel for kernel in kernels if kernel.needs_code]
-        built = build(wanted, options) if wanted else []
-        loaded: dict[Kernel, LoadedKernel | None] = dict(zip(wanted, built, strict=True))
+        kernels_needed = [kernel for kernel in kernels if kernel.needs_code]
+        built = build(kernels_needed, options) if kernels_needed else []
+        loaded: dict[Kernel, LoadedKernel | None] = dict(zip(kernels_needed, built, strict=True))
         codes = [loaded.get(kernel) for kernel in kernels]
         return [
             KernelForm(kernel, code) if code is not None or not kernel.needs_code else None

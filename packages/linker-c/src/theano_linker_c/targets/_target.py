@@ -105,23 +105,23 @@ class Target:
         kernels = [self.kernel_of(node) for node in nodes]
         # Repeated parts of a graph have equal kernels: the code of each is made once.
         different = list(dict.fromkeys(kernel for kernel in kernels if kernel is not None))
-        made = dict(zip(different, self.build(different, options), strict=True)) if different else {}
-        found: list[Form | None] = [None if kernel is None else made[kernel] for kernel in kernels]
-        own = self._running_c_code(nodes, found)
+        forms_of_kernels = dict(zip(different, self.build(different, options), strict=True)) if different else {}
+        forms: list[Form | None] = [None if kernel is None else forms_of_kernels[kernel] for kernel in kernels]
+        c_code_forms = self._running_c_code(nodes, forms)
         if stand_in.get() is not None:  # a kernel that is being compiled has the place of the op's own C code
-            own = [i for i in own if (kernel := kernels[i]) is None or not kernel.needs_code]
-        for i, thunk in zip(own, c_thunks([nodes[i] for i in own], options), strict=True):
-            found[i] = thunk
-        return [PERFORM if form is None else form for form in found]
+            c_code_forms = [i for i in c_code_forms if (kernel := kernels[i]) is None or not kernel.needs_code]
+        for i, thunk in zip(c_code_forms, c_thunks([nodes[i] for i in c_code_forms], options), strict=True):
+            forms[i] = thunk
+        return [PERFORM if form is None else form for form in forms]
 
-    def _running_c_code(self, nodes: Sequence[Apply], found: Sequence[Form | None]) -> list[int]:
+    def _running_c_code(self, nodes: Sequence[Apply], forms: Sequence[Form | None]) -> list[int]:
         """Return the positions of the nodes without a form whose own C code is to be run."""
-        rest = [i for i, form in enumerate(found) if form is None]
+        remaining = [i for i, form in enumerate(forms) if form is None]
         if type(self).runs_c_code is Target.runs_c_code:  # it looks at the op alone, and most nodes share theirs
-            ops = {id(nodes[i].op): nodes[i] for i in rest}
+            ops = {id(nodes[i].op): nodes[i] for i in remaining}
             running = {number for number, node in ops.items() if self.runs_c_code(node)}
-            return [i for i in rest if id(nodes[i].op) in running] if running else []
-        return [i for i in rest if self.runs_c_code(nodes[i])]
+            return [i for i in remaining if id(nodes[i].op) in running] if running else []
+        return [i for i in remaining if self.runs_c_code(nodes[i])]
 
     def machine(
         self,

@@ -127,7 +127,9 @@ class GuardLinker(Linker):
     def _limits(self) -> Limits:
         flags = config.NanGuardMode
         defaults = (flags.nan_is_error, flags.inf_is_error, flags.big_is_error)
-        chosen = (default if own is None else bool(own) for own, default in zip(self.choices, defaults, strict=True))
+        chosen = (
+            default if choice is None else bool(choice) for choice, default in zip(self.choices, defaults, strict=True)
+        )
         return Limits(*chosen)
 
 
@@ -154,21 +156,21 @@ class Guard:
         for variable, cell in zip(node.outputs, thunk.outputs, strict=True):
             self._check(variable, cell[0], "the output of a node", node)
 
-    def _check(self, variable: Variable, value: object, place: str, node: Apply | None = None) -> None:
+    def _check(self, variable: Variable, value: object, index: str, node: Apply | None = None) -> None:
         if getattr(variable.tag, "nan_guard_mode_check", None) is False:
             return
-        found = list(self._limits.complaints(value))
-        if found:
-            _act(_message(found, variable, place, node))
+        complaints = list(self._limits.complaints(value))
+        if complaints:
+            _act(_message(complaints, variable, index, node))
 
 
-def _message(found: list[str], variable: Variable, place: str, node: Apply | None) -> str:
+def _message(message_part: list[str], variable: Variable, index: str, node: Apply | None) -> str:
     where = [describe(variable)]
     if node is not None:
         text = str(debugprint(node, depth=4, file="str")).rstrip().replace("\n", "\n    ")
         where.append(f"{node.op}:\n    {text}")
     return format_error(
-        f"{' and '.join(found)} detected in {place}",
+        f"{' and '.join(message_part)} detected in {index}",
         context=where,
         hint="look where the operands come from; a variable that may hold such values is left out with "
         "`variable.tag.nan_guard_mode_check = False`.",

@@ -38,13 +38,13 @@ def one_axis(name: str, axis: object, x: Tensor, extra: int = 0) -> int:
             )
         )
     ndim = x.type.ndim + extra
-    found = int(number.__index__())
-    if not -ndim <= found < ndim:
+    axis_number = int(number.__index__())
+    if not -ndim <= axis_number < ndim:
         raise AxisError(
             format_error(
-                f"{name}: axis {found} is out of range for {ndim} dimensions",
+                f"{name}: axis {axis_number} is out of range for {ndim} dimensions",
                 context=[describe(x)],
                 hint=f"use an axis from {-ndim} to {ndim - 1}" if ndim else "the tensor is a scalar: flatten it first",
             )
         )
-    return found % ndim
+    return axis_number % ndim

@@ -347,21 +347,21 @@ class PluralConstructor:
 
     def __call__(self, *names: int | str | Sequence[str | None] | None, **kwargs: Any) -> Any:
         """Return the list of variables (the variable itself when there is only one)."""
-        wanted: list[Any] = list(names)
-        if len(wanted) == 1 and isinstance(wanted[0], int):
-            wanted = [None] * wanted[0]
-        elif (len(wanted) == 1 and isinstance(wanted[0], str)) or (
-            len(wanted) == 1 and isinstance(wanted[0], (list, tuple))
+        names_list: list[Any] = list(names)
+        if len(names_list) == 1 and isinstance(names_list[0], int):
+            names_list = [None] * names_list[0]
+        elif (len(names_list) == 1 and isinstance(names_list[0], str)) or (
+            len(names_list) == 1 and isinstance(names_list[0], (list, tuple))
         ):
-            wanted = list(wanted[0])
-        if not wanted:
+            names_list = list(names_list[0])
+        if not names_list:
             raise TypeError(
                 format_error(
                     f"{self.__name__} needs a number or names",
                     hint=f"write {self.__name__}(2) or {self.__name__}('x', 'y')",
                 )
             )
-        variables = [self._single(name, **kwargs) for name in wanted]
+        variables = [self._single(name, **kwargs) for name in names_list]
         return variables[0] if len(variables) == 1 else variables
 
     def __repr__(self) -> str:

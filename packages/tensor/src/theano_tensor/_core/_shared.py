@@ -68,8 +68,8 @@ def value_refused(variable: Any, error: TypeError | ValueError) -> TypeError | V
     """
     if type(error) not in (TypeError, ValueError, NotNumericError):
         return error
-    what, *rest = str(error).split("\n  ")
-    where = [line for line in rest if not line.startswith("Hint: ")]
+    what, *details = str(error).split("\n  ")
+    where = [line for line in details if not line.startswith("Hint: ")]
     name, kind = variable.name or "variable", variable.type
     if "Wrong number of dimensions" in what:
         count = "1 dimension" if kind.ndim == 1 else f"{kind.ndim} dimensions"
@@ -84,7 +84,7 @@ def value_refused(variable: Any, error: TypeError | ValueError) -> TypeError | V
             "theano.shared(value, allow_downcast=True)"
         )
     else:
-        hint = next((line.removeprefix("Hint: ") for line in rest if line not in where), "give it an array")
+        hint = next((line.removeprefix("Hint: ") for line in details if line not in where), "give it an array")
     text = format_error(f"set_value of `{variable}`: {what}", context=[describe(variable), *where], hint=hint)
     return type(error)(text)
 

@@ -151,11 +151,15 @@ class TensorType(ArrayInterface, Type):
     ) -> TensorType:
         """Return a type with another dtype or another shape (or broadcastable pattern)."""
         lengths: Iterable[int | bool | None] | None = broadcastable if shape is None else shape
-        wanted = self.dtype if dtype is None else dtype
-        given = self.shape if lengths is None else lengths
+        dtype_name = self.dtype if dtype is None else dtype
+        lengths_given = self.shape if lengths is None else lengths
         # Classes of programs may take a pattern alone.
         exact = type(self) is TensorType
-        kind = TensorType(wanted, shape=given, name=self.name) if exact else type(self)(wanted, given, self.name)
+        kind = (
+            TensorType(dtype_name, shape=lengths_given, name=self.name)
+            if exact
+            else type(self)(dtype_name, lengths_given, self.name)
+        )
         kind.found = self.found and lengths is None
         return kind
 
@@ -285,11 +289,11 @@ class TensorType(ArrayInterface, Type):
                     array, f"Wrong number of dimensions: expected {self.ndim}, got {len(shape)} with shape {shape}"
                 )
             )
-        for axis, (wanted, got) in enumerate(zip(self.shape, shape, strict=True)):
-            if wanted is not None and wanted != got:
-                kind = "broadcastable dimension" if wanted == 1 else "dimension"
+        for axis, (length, got) in enumerate(zip(self.shape, shape, strict=True)):
+            if length is not None and length != got:
+                kind = "broadcastable dimension" if length == 1 else "dimension"
                 raise TypeError(
-                    self._refusal(array, f"{kind} {axis} must have length {wanted}, got {got} (shape {shape})")
+                    self._refusal(array, f"{kind} {axis} must have length {length}, got {got} (shape {shape})")
                 )
 
     def _refusal(self, value: object, reason: str) -> str:
@@ -299,8 +303,8 @@ class TensorType(ArrayInterface, Type):
             text = repr(value)
             what = f"{text if len(text) < 60 else text[:56] + '...'} ({type(value).__name__})"
         if "dimension" in reason:
-            wanted = "1 dimension" if self.ndim == 1 else f"{self.ndim} dimensions"
-            hint = f"pass an array with {wanted} and shape {_shape_text(self.shape)}"
+            dimensions = "1 dimension" if self.ndim == 1 else f"{self.ndim} dimensions"
+            hint = f"pass an array with {dimensions} and shape {_shape_text(self.shape)}"
         elif "imaginary" in reason:
             hint = "pass numpy.real(value), numpy.imag(value) or abs(value), or declare a complex variable"
         elif "is no value" in reason or "holds no numbers" in reason:

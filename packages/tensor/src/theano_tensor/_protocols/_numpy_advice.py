@@ -147,22 +147,22 @@ def asking_function(frame: FrameType | None) -> str | None:
     frame : frame or None
         The caller; its callers are followed as long as they are code of SciPy and NumPy.
     """
-    found: str | None = None
+    function: str | None = None
     while frame is not None:
         module = str(frame.f_globals.get("__name__"))
         # Sparse matrices ask whether an operand is an array, and leave operators to others.
         if not module.startswith(("scipy.", "numpy.")) or module.startswith("scipy.sparse."):
             break
-        found = _public(module, frame.f_code.co_qualname) or _wrapped(frame) or found
+        function = _public(module, frame.f_code.co_qualname) or _wrapped(frame) or function
         frame = frame.f_back
-    return found
+    return function
 
 
 def _public(module: str, name: str) -> str | None:
     """Return the name under which users know a function of a module of SciPy, or None if they do not."""
     path = module.split("._")[0]
-    known = path.startswith("scipy.") and hasattr(sys.modules.get(path), name.split(".")[0])
-    return f"{path}.{name}" if known else None
+    is_public = path.startswith("scipy.") and hasattr(sys.modules.get(path), name.split(".")[0])
+    return f"{path}.{name}" if is_public else None
 
 
 def _wrapped(frame: FrameType) -> str | None:

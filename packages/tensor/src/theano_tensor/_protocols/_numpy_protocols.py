@@ -129,10 +129,10 @@ def _round(x: TensorLike, decimals: int = 0) -> Any:
 
 def _atleast(ndim: int) -> Callable[..., Any]:
     def wrapped(*arrays: Any) -> Any:
-        found = [
+        operands = [
             _as_object(x).reshape((1,) * ndim) if isinstance(x, NumpyProtocols) else _PLAIN[ndim](x) for x in arrays
         ]
-        return found[0] if len(found) == 1 else type(_PLAIN[ndim](0, 0))(found)
+        return operands[0] if len(operands) == 1 else type(_PLAIN[ndim](0, 0))(operands)
 
     return wrapped
 
@@ -215,16 +215,16 @@ class NumpyProtocols:
         """Build the expression of a function of NumPy; TypeError for functions without a symbolic form."""
         full = full_name(func)
         name = func.__name__
-        found = SYMBOLIC.get(full)
-        if found is None and func.__module__ == "numpy":
+        function = SYMBOLIC.get(full)
+        if function is None and func.__module__ == "numpy":
             known = name if name in _SAME_NAME else FUNCTION_NAMES.get(name)
-            found = _FUNCTIONS.get(name) or (OPERATIONS.get(known) if known is not None else None)
-        if found is None:
+            function = _FUNCTIONS.get(name) or (OPERATIONS.get(known) if known is not None else None)
+        if function is None:
             raise TypeError(refusal(full))
-        wanted = {key: value for key, value in kwargs.items() if value is not None}
-        if "out" in wanted:
+        options = {key: value for key, value in kwargs.items() if value is not None}
+        if "out" in options:
             raise TypeError(refusal(f"{full} with out", full))
-        return found(*args, **wanted)
+        return function(*args, **options)
 
 
 def _reduced(full: str, name: str, method: str, inputs: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:

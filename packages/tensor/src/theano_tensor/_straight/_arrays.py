@@ -27,9 +27,9 @@ def _dot(node: Apply[Dot, Tensor], block: Block, inputs: Sequence[CArray]) -> li
     if dtype.startswith("complex"):
         raise block.refuse("products of complex numbers have no form in C", "use their real and imaginary parts")
     terms = block.same(a.shape[-1], b.shape[0], "the factors of a product do not fit each other")
-    made = block.result(0, dtype, (*a.shape[:-1], *b.shape[1:]))
+    target = block.result(0, dtype, (*a.shape[:-1], *b.shape[1:]))
     number = "float" if dtype == "float16" else c_type(dtype)
-    with block.scope(not made.shape), loops(block, made.shape) as indices:
+    with block.scope(not target.shape), loops(block, target.shape) as indices:
         rows, columns = indices[: a.ndim - 1], indices[a.ndim - 1 :]
         total = block.fresh("r")
         block.variable(number, total, "0")
@@ -41,8 +41,8 @@ def _dot(node: Apply[Dot, Tensor], block: Block, inputs: Sequence[CArray]) -> li
                 product = mul.c_expression([CValue(f"({left})", dtype), CValue(f"({right})", dtype)], dtype)
                 both = [CValue(total, dtype), CValue(f"({product})", dtype)]
                 block.assign(total, f"({number})({add.c_expression(both, dtype)})")
-        block.store(made, offset(made, indices), CValue(total, dtype))
-    return [made]
+        block.store(target, offset(target, indices), CValue(total, dtype))
+    return [target]
 
 
 @straight_op.register(ARange)
@@ -53,14 +53,14 @@ def _range(node: Apply[ARange, Tensor], block: Block, inputs: Sequence[CArray]) 
     start, stop, step = (c_cast(x.load("0"), "float64") for x in inputs)
     block.check(f"{step} != 0", "the step of a range is 0")
     count = block.length(block.call("theano_real_range_length", start, stop, step))
-    made = block.result(0, dtype, (count,))
+    target = block.result(0, dtype, (count,))
     number = "double" if dtype == "float64" else "float"
     first, by = block.fresh("x"), block.fresh("x")
     block.let(number, first, f"({number}){start}")
     block.let(number, by, f"({number})({start} + {step}) - {first}")
     with loops(block, [count]) as (i,):
-        block.store(made, i, CValue(f"({first} + ({number}){i} * {by})", dtype))
-    return [made]
+        block.store(target, i, CValue(f"({first} + ({number}){i} * {by})", dtype))
+    return [target]
 
 
 @straight_op.register(CpuContiguous)
@@ -76,7 +76,7 @@ def _roll(node: Apply[Roll, Tensor], block: Block, inputs: Sequence[CArray]) -> 
         raise block.refuse("the axis that is rolled is not known, or out of range", "give the axis as a number")
     axis = known.factor % x.ndim
     length = x.shape[axis]
-    made = block.result(0, x.dtype, x.shape)
+    target = block.result(0, x.dtype, x.shape)
     by = (
         block.length(f"{length} == 0 ? 0 : {block.number(shift).atom} % {length.atom}", total=False)
         if length != Length(0)
@@ -87,8 +87,8 @@ def _roll(node: Apply[Roll, Tensor], block: Block, inputs: Sequence[CArray]) -> 
         block.variable("int64_t", to, f"{indices[axis]} + {by}")
         block.line(f"{to} += {to} < 0 ? {length} : {to} >= {length.atom} ? -({length}) : 0;", changes=(to,))
         moved = [to if k == axis else index for k, index in enumerate(indices)]
-        block.move(x, offset(x, indices), made, offset(made, moved))
-    return [made]
+        block.move(x, offset(x, indices), target, offset(target, moved))
+    return [target]
 
 
 def _count(block: Block) -> str:
@@ -105,12 +105,12 @@ def _nonzero(node: Apply[Nonzero, Tensor], block: Block, inputs: Sequence[CArray
     with loops(block, x.shape) as indices:
         block.line(f"{count} += {x.load(offset(x, indices)).text} != 0;", changes=(count,))
     results = [block.result(k, "int64", (Length(1, (count,)),)) for k in range(len(node.outputs))]
-    place = block.fresh("k")
-    block.variable("int64_t", place, "0")
+    position = block.fresh("k")
+    block.variable("int64_t", position, "0")
     with loops(block, x.shape) as indices, block.block(f"if ({x.load(offset(x, indices)).text} != 0)"):
-        for made, index in zip(results, indices, strict=True):
-            block.store(made, place, CValue(index, "int64"))
-        block.line(f"{place}++;", changes=(place,))
+        for target, index in zip(results, indices, strict=True):
+            block.store(target, position, CValue(index, "int64"))
+        block.line(f"{position}++;", changes=(position,))
     return results
 
 
@@ -124,15 +124,15 @@ def _repeated(node: Apply[RepeatedNumbers, Tensor], block: Block, inputs: Sequen
             block.check(f"{value} >= 0", "something is repeated less than 0 times")
         block.assign(count, block.call("theano_add_lengths", count, f"(int64_t){value}"))
     block.check(f"{count} >= 0", "the repetitions are more than the length of any array")
-    made = block.result(0, "int64", (Length(1, (count,)),))
-    place = block.fresh("k")
-    block.variable("int64_t", place, "0")
+    target = block.result(0, "int64", (Length(1, (count,)),))
+    position = block.fresh("k")
+    block.variable("int64_t", position, "0")
     with loops(block, x.shape) as (i,):
         left = block.fresh("k")
         value = x.load(offset(x, [i])).text
         with block.block(f"for (int64_t {left} = (int64_t){value}; {left} > 0; {left}--)"):
-            block.line(f"{made.element(place + '++')} = {i};", changes=(place,))
-    return [made]
+            block.line(f"{target.element(position + '++')} = {i};", changes=(position,))
+    return [target]
 
 
 @straight_op.register(BinCount)
@@ -152,12 +152,12 @@ def _bincount(node: Apply[BinCount, Tensor], block: Block, inputs: Sequence[CArr
             block.check(f"(uint64_t){value} < INT64_MAX", "a number that is counted is too large")
         block.assign(length, f"(int64_t){value} < {length} ? {length} : (int64_t){value} + 1")
     dtype = node.outputs[0].type.dtype
-    made = block.result(0, dtype, (Length(1, (length,)),))
-    with loops(block, made.shape) as (i,):
-        block.store(made, i, CValue("0", "int64"))
+    target = block.result(0, dtype, (Length(1, (length,)),))
+    with loops(block, target.shape) as (i,):
+        block.store(target, i, CValue("0", "int64"))
     with loops(block, x.shape) as (i,):
         at = f"(int64_t){x.load(offset(x, [i])).text}"
         more = c_cast(weights[0].load(offset(weights[0], [i])), dtype) if weights else "1"
-        terms = [made.load(at), CValue(f"({more})", dtype)]
-        block.store(made, at, CValue(f"({add.c_expression(terms, dtype)})", dtype))
-    return [made]
+        terms = [target.load(at), CValue(f"({more})", dtype)]
+        block.store(target, at, CValue(f"({add.c_expression(terms, dtype)})", dtype))
+    return [target]

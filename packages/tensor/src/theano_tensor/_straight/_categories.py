@@ -69,17 +69,17 @@ class _Rows:
 @straight_op.register(MultinomialFromUniform)
 def _counts(node: Apply[MultinomialFromUniform], block: Block, inputs: Sequence[CArray]) -> list[CArray]:
     rows = _Rows(node, block, inputs)
-    made = block.result(0, rows.dtype, (rows.rows, rows.k))
-    with block.loops(block.nest(made.shape, (made,))) as (at,):
-        block.store(made, at, CValue("0", rows.dtype, 0))
+    target = block.result(0, rows.dtype, (rows.rows, rows.k))
+    with block.loops(block.nest(target.shape, (target,))) as (at,):
+        block.store(target, at, CValue("0", rows.dtype, 0))
     with rows.each_draw():
         j = block.fresh("j")
         block.let("int64_t", j, rows.category(rows.u, f"{rows.total} > {1 - SLACK!r}"))
         at = f"{rows.row} * {rows.k.atom} + {j}"
-        one = CValue(f"({made.load(at).text} + 1)", rows.dtype)
+        one = CValue(f"({target.load(at).text} + 1)", rows.dtype)
         with block.block(f"if ({j} >= 0)"):
-            block.store(made, at, one)
-    return [made]
+            block.store(target, at, one)
+    return [target]
 
 
 @straight_op.register(ChoiceFromUniform)
@@ -87,15 +87,15 @@ def _chosen(node: Apply[ChoiceFromUniform], block: Block, inputs: Sequence[CArra
     rows = _Rows(node, block, inputs)
     most = f"{rows.draws.atom} == 0 || {rows.k.atom} > 0" if node.op.replace else f"{rows.draws.atom} <= {rows.k.atom}"
     block.check(most, "there are not so many categories")
-    made = block.result(0, rows.dtype, (rows.rows, rows.draws))
+    target = block.result(0, rows.dtype, (rows.rows, rows.draws))
     with rows.each_draw():
         j = block.fresh("j")
         block.variable("int64_t", j, "0")
         with block.block(f"if ({rows.total} > 0)"):
             (_with if node.op.replace else _without)(rows, j)
         at = f"{rows.row} * {rows.draws.atom} + {rows.draw}"
-        block.store(made, at, CValue(j, "int64"))
-    return [made]
+        block.store(target, at, CValue(j, "int64"))
+    return [target]
 
 
 def _with(rows: _Rows, j: str) -> None:

@@ -54,7 +54,7 @@ def _rows(vector: Any, size: int, inputs: Sequence[Variable]) -> list[Any]:
     Elements are differentiated one by one, without a loop: rewriting merges their common parts.
     """
     first = grad(vector.sum(), inputs, disconnected_inputs="ignore", return_disconnected="None")
-    connected = [x for x, found in zip(inputs, first, strict=True) if found is not None]
+    connected = [x for x, value in zip(inputs, first, strict=True) if value is not None]
     rows: dict[Variable, list[Any]] = {x: [] for x in connected}
     for k in range(size):
         for x, row in zip(connected, grad(vector[k], connected, disconnected_inputs="ignore"), strict=True):

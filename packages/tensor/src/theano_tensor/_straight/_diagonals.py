@@ -38,24 +38,24 @@ def _extract(node: Apply[ExtractDiag, Tensor], block: Block, inputs: Sequence[CA
 def _alloc(node: Apply[AllocDiag, Tensor], block: Block, inputs: Sequence[CArray]) -> list[CArray]:
     (x,), op = inputs, node.op
     side = block.total([x.shape[-1], Length(abs(op.offset))], "the result is too long")
-    made = block.result(0, x.dtype, op.spread(x.shape[:-1], side))
-    with loops(block, made.shape) as indices:
-        block.store(made, offset(made, indices), CValue("0", "int64"))
+    target = block.result(0, x.dtype, op.spread(x.shape[:-1], side))
+    with loops(block, target.shape) as indices:
+        block.store(target, offset(target, indices), CValue("0", "int64"))
     with block.scope(False), loops(block, x.shape) as indices:
         *front, i = indices
         row, column = f"({i} + {max(-op.offset, 0)})", f"({i} + {max(op.offset, 0)})"
         low, high = op.places
         front.insert(low, row)
         front.insert(high, column)
-        block.move(x, offset(x, indices), made, offset(made, front))
-    return [made]
+        block.move(x, offset(x, indices), target, offset(target, front))
+    return [target]
 
 
 def _copied(block: Block, x: CArray) -> CArray:
-    made = block.result(0, x.dtype, x.shape, (0,))
-    if made.pointer != x.pointer:
-        block.copy(x, made)
-    return made
+    target = block.result(0, x.dtype, x.shape, (0,))
+    if target.pointer != x.pointer:
+        block.copy(x, target)
+    return target
 
 
 @straight_op.register(FillDiagonal)
@@ -67,22 +67,22 @@ def _fill(node: Apply[FillDiagonal, Tensor], block: Block, inputs: Sequence[CArr
             count = block.same(count, length, "the lengths of a tensor whose diagonal is filled are not equal")
         else:
             count = _length(block, count, length, 0, 0)
-    made = _copied(block, x)
+    target = _copied(block, x)
     with loops(block, [count]) as (i,):
-        block.store(made, offset(made, [i] * x.ndim), value.load("0"))
-    return [made]
+        block.store(target, offset(target, [i] * x.ndim), value.load("0"))
+    return [target]
 
 
 @straight_op.register(FillDiagonalOffset)
 def _fill_offset(node: Apply[FillDiagonalOffset, Tensor], block: Block, inputs: Sequence[CArray]) -> list[CArray]:
     x, value, shift = inputs
     by = block.number(shift)
-    made = _copied(block, x)
+    target = _copied(block, x)
     # The least number has no negative one; no matrix has so many rows as the number beside it.
     down = block.length(f"{by.atom} < 0 ? -({by.atom} + ({by.atom} < -INT64_MAX)) : 0")
     right = block.length(f"{by.atom} > 0 ? {by.atom} : 0")
     count = block.length(block.call("theano_least", f"{x.shape[0]} - {down}", f"{x.shape[1]} - {right}"))
     with loops(block, [count]) as (i,):
-        at = offset(made, [f"({i} + {down})", f"({i} + {right})"])
-        block.store(made, at, value.load("0"))
-    return [made]
+        at = offset(target, [f"({i} + {down})", f"({i} + {right})"])
+        block.store(target, at, value.load("0"))
+    return [target]

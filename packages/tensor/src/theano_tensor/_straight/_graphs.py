@@ -55,9 +55,9 @@ def _empty(node: Apply[AllocEmpty], block: Block, inputs: Sequence[CArray]) -> l
     shape = [block.number(x) for x in inputs]
     for length in shape:
         block.at_least(length, 0, "a length is negative")
-    made = block.result(0, node.op.dtype, shape)
+    target = block.result(0, node.op.dtype, shape)
     if not shape:
-        block.store(made, "0", CValue("0", made.dtype, 0))
+        block.store(target, "0", CValue("0", target.dtype, 0))
     else:
-        block.line(f"memset({made.pointer}, 0, (size_t)({made.size}) * sizeof({memory_type(made.dtype)}));")
-    return [made]
+        block.line(f"memset({target.pointer}, 0, (size_t)({target.size}) * sizeof({memory_type(target.dtype)}));")
+    return [target]

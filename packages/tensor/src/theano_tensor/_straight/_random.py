@@ -60,13 +60,13 @@ def _twister_words(value: np.random.RandomState) -> Any:
 
 @straight_value.register(GeneratorType)
 def _pcg_words(value: np.random.Generator) -> Any:
-    found: Any = value.bit_generator.state
-    if found["bit_generator"] != "PCG64":
+    state: Any = value.bit_generator.state
+    if state["bit_generator"] != "PCG64":
         raise NoStraightForm(
-            f"random numbers of {found['bit_generator']} have no form in C; PCG64 and MT19937 have one"
+            f"random numbers of {state['bit_generator']} have no form in C; PCG64 and MT19937 have one"
         )
-    numbers = found["state"]["state"], found["state"]["inc"]
-    left = found["has_uint32"], found["uinteger"]
+    numbers = state["state"]["state"], state["state"]["inc"]
+    left = state["has_uint32"], state["uinteger"]
     return np.array([*(part for n in numbers for part in (n >> 64, n & _MASK)), *left], "uint64")
 
 
@@ -126,18 +126,18 @@ def _own_axes(op: RandomFunction, k: int) -> int:
 
 def _strides(block: Block, x: CArray, shape: Sequence[Length]) -> list[Length]:
     """Return strides by which a parameter broadcasts to the shape of a draw."""
-    found = [ZERO] * (len(shape) - x.ndim)
-    for length, stride, wanted in zip(x.shape, x.strides, shape[len(found) :], strict=True):
+    strides = [ZERO] * (len(shape) - x.ndim)
+    for length, stride, length_needed in zip(x.shape, x.strides, shape[len(strides) :], strict=True):
         if length == Length(1):
-            found.append(ZERO)
-        elif length == wanted or length.known:
-            block.same(length, wanted, "a parameter of a draw has another length than the size says")
-            found.append(stride)
+            strides.append(ZERO)
+        elif length == length_needed or length.known:
+            block.same(length, length_needed, "a parameter of a draw has another length than the size says")
+            strides.append(stride)
         else:
             text = "a parameter of a draw has another length than the size says"
-            block.check(f"{length.atom} == {wanted.atom} || {length.atom} == 1", text)
-            found.append(block.length(f"{length.atom} == 1 ? 0 : {stride}"))
-    return found
+            block.check(f"{length.atom} == {length_needed.atom} || {length.atom} == 1", text)
+            strides.append(block.length(f"{length.atom} == 1 ? 0 : {stride}"))
+    return strides
 
 
 #: Writes a draw: op, block, pointer to the state, shape, parameters.
@@ -152,29 +152,29 @@ def _elementwise(
     number: Callable[[list[str], CArray, str], None],
 ) -> CArray:
     """Write the loop over all numbers of a draw, in C order; `number` writes one, from parameters to an element."""
-    made = block.result(1, op.outtype.dtype, shape)
-    strides = [*(_strides(block, x, shape) for x in args), list(made.strides)]
+    target = block.result(1, op.outtype.dtype, shape)
+    strides = [*(_strides(block, x, shape) for x in args), list(target.strides)]
     with block.scope(not shape), block.loops(block.nest(shape, (), strides), independent=False) as offsets:
-        number([x.load(at).text for x, at in zip(args, offsets, strict=False)], made, offsets[-1])
-    return made
+        number([x.load(at).text for x, at in zip(args, offsets, strict=False)], target, offsets[-1])
+    return target
 
 
 def _uniform(routine: str) -> _Draw:
     def write(op: RandomFunction, block: Block, state: str, shape: Sequence[Length], args: Sequence[CArray]) -> CArray:
-        def number(given: list[str], made: CArray, at: str) -> None:
+        def number(arguments: list[str], target: CArray, at: str) -> None:
             low, high, x = block.fresh("x"), block.fresh("x"), block.fresh("x")
-            block.let("double", low, given[0])
-            block.let("double", high, given[1])
+            block.let("double", low, arguments[0])
+            block.let("double", high, arguments[1])
             drawn = f"{low} + ({high} - {low}) * {block.call(routine, state)}"
-            if made.dtype == "float32":
+            if target.dtype == "float32":
                 # Rounding must not reach the upper bound, which is excluded.
                 first = block.fresh("x")
                 block.let("double", first, drawn, moves=True)
                 bounds = f"(float){high}", f"(float){low}"
                 drawn = f"(float){first} == {bounds[0]} && {bounds[0]} != {bounds[1]}"
                 drawn += f" ? nextafterf({', '.join(bounds)}) : {first}"
-            block.let("double", x, drawn, moves=made.dtype != "float32")
-            block.store(made, at, CValue(x, "float64"))
+            block.let("double", x, drawn, moves=target.dtype != "float32")
+            block.store(target, at, CValue(x, "float64"))
 
         return _elementwise(op, block, shape, args, number)
 
@@ -185,11 +185,11 @@ def _normal(draw: Callable[[Block, str], str]) -> _Draw:
     def write(op: RandomFunction, block: Block, state: str, shape: Sequence[Length], args: Sequence[CArray]) -> CArray:
         drawn = draw(block, state)
 
-        def number(given: list[str], made: CArray, at: str) -> None:
-            block.check(f"{given[1]} >= 0", "normal: the standard deviation is negative")
+        def number(arguments: list[str], target: CArray, at: str) -> None:
+            block.check(f"{arguments[1]} >= 0", "normal: the standard deviation is negative")
             x = block.fresh("x")
-            block.let("double", x, f"{given[0]} + (double){given[1]} * {drawn}", moves=True)
-            block.store(made, at, CValue(x, "float64"))
+            block.let("double", x, f"{arguments[0]} + (double){arguments[1]} * {drawn}", moves=True)
+            block.store(target, at, CValue(x, "float64"))
 
         return _elementwise(op, block, shape, args, number)
 
@@ -210,16 +210,16 @@ def _binomial(real: str, condition: str = "") -> _Draw:
     def write(op: RandomFunction, block: Block, state: str, shape: Sequence[Length], args: Sequence[CArray]) -> CArray:
         block.routines.add(real)
 
-        def number(given: list[str], made: CArray, at: str) -> None:
+        def number(arguments: list[str], target: CArray, at: str) -> None:
             n, p, x = block.fresh("x"), block.fresh("x"), block.fresh("x")
-            block.let("int64_t", n, f"(int64_t){given[0]}")
-            block.let("double", p, given[1])
+            block.let("int64_t", n, f"(int64_t){arguments[0]}")
+            block.let("double", p, arguments[1])
             block.check(f"{n} >= 0", "binomial: the number of trials is negative")
             block.check(f"{p} >= 0 && {p} <= 1", "binomial: the probability is not between 0 and 1")
             drawn = block.call("theano_binomial", real, state, n, p)
             chosen = f"{condition.format(n=n, p=p)} ? {drawn} : 0" if condition else drawn
             block.let("int64_t", x, chosen, moves=True)
-            block.store(made, at, CValue(x, "int64"))
+            block.store(target, at, CValue(x, "int64"))
 
         return _elementwise(op, block, shape, args, number)
 
@@ -230,14 +230,14 @@ def _poisson(real: str) -> _Draw:
     def write(op: RandomFunction, block: Block, state: str, shape: Sequence[Length], args: Sequence[CArray]) -> CArray:
         block.routines.add(real)
 
-        def number(given: list[str], made: CArray, at: str) -> None:
+        def number(arguments: list[str], target: CArray, at: str) -> None:
             mean, x = block.fresh("x"), block.fresh("x")
-            block.let("double", mean, given[0])
+            block.let("double", mean, arguments[0])
             # The bound is that of NumPy: numbers that a draw gives are to fit in 64 bits.
             text = "poisson: the mean is negative or too large"
             block.check(f"{mean} >= 0 && {mean} <= {_LARGEST_MEAN!r}", text)
             block.let("int64_t", x, block.call("theano_poisson", real, state, mean), moves=True)
-            block.store(made, at, CValue(x, "int64"))
+            block.store(target, at, CValue(x, "int64"))
 
         return _elementwise(op, block, shape, args, number)
 
@@ -246,14 +246,14 @@ def _poisson(real: str) -> _Draw:
 
 def _integers(routine: str) -> _Draw:
     def write(op: RandomFunction, block: Block, state: str, shape: Sequence[Length], args: Sequence[CArray]) -> CArray:
-        def number(given: list[str], made: CArray, at: str) -> None:
+        def number(arguments: list[str], target: CArray, at: str) -> None:
             low, high, x = block.fresh("x"), block.fresh("x"), block.fresh("x")
-            block.let("int64_t", low, given[0])
-            block.let("int64_t", high, given[1])
+            block.let("int64_t", low, arguments[0])
+            block.let("int64_t", high, arguments[1])
             block.check(f"{low} <= {high}", "random_integers: a lower bound is above the upper one")
             drawn = block.call(routine, state, f"(uint64_t){high} - (uint64_t){low}")
             block.let("int64_t", x, f"(int64_t)((uint64_t){low} + {drawn})", moves=True)
-            block.store(made, at, CValue(x, "int64"))
+            block.store(target, at, CValue(x, "int64"))
 
         return _elementwise(op, block, shape, args, number)
 
@@ -264,12 +264,12 @@ def _permutation(routine: str) -> _Draw:
     def write(op: RandomFunction, block: Block, state: str, shape: Sequence[Length], args: Sequence[CArray]) -> CArray:
         n = block.number(args[0])
         block.at_least(n, 0, "permutation: the number of integers is negative")
-        kept = op.outtype.dtype == "int64"
-        whole = (*shape, n)
-        made = block.result(1, "int64", whole) if kept else block.allocate("int64", whole, local=True)
+        is_int64 = op.outtype.dtype == "int64"
+        full_shape = (*shape, n)
+        counts = block.result(1, "int64", full_shape) if is_int64 else block.allocate("int64", full_shape, local=True)
         k, i, j, held, row = (block.fresh(prefix) for prefix in ("i", "i", "i", "x", "p"))
         with block.loop(k, product_of(shape)):
-            block.let("int64_t *", row, f"{made.pointer} + {k} * {n.atom}")
+            block.let("int64_t *", row, f"{counts.pointer} + {k} * {n.atom}")
             with block.loop(i, n):
                 block.line(f"{row}[{i}] = {i};")
             with block.block(f"for (int64_t {i} = {n} - 1; {i} > 0; {i}--)", (i,)):
@@ -277,11 +277,11 @@ def _permutation(routine: str) -> _Draw:
                 block.let("int64_t", held, f"{row}[{i}]")
                 block.line(f"{row}[{i}] = {row}[{j}];")
                 block.line(f"{row}[{j}] = {held};")
-        if kept:
-            return made
-        result = block.result(1, op.outtype.dtype, whole)
-        with block.loops(block.nest(whole, (made, result))) as (a, b):
-            block.store(result, b, made.load(a))
+        if is_int64:
+            return counts
+        result = block.result(1, op.outtype.dtype, full_shape)
+        with block.loops(block.nest(full_shape, (counts, result))) as (a, b):
+            block.store(result, b, counts.load(a))
         return result
 
     return write
@@ -300,10 +300,10 @@ def _multinomial(real: str, always: Callable[[], bool]) -> _Draw:
         block.routines.add(real)
         trials, chances = args
         count = chances.shape[-1]
-        made = block.result(1, op.outtype.dtype, (*shape, count))
+        target = block.result(1, op.outtype.dtype, (*shape, count))
         p, x = (block.allocate(dtype, (count,), local=True) for dtype in ("float64", "int64"))
         leading = block.view(chances, chances.shape[:-1], chances.strides[:-1])
-        strides = [*(_strides(block, v, shape) for v in (trials, leading)), list(made.strides[:-1])]
+        strides = [*(_strides(block, v, shape) for v in (trials, leading)), list(target.strides[:-1])]
         with block.scope(not shape), block.loops(block.nest(shape, (), strides), independent=False) as offsets:
             n, j = block.fresh("x"), block.fresh("i")
             block.let("int64_t", n, f"(int64_t){trials.load(offsets[0]).text}")
@@ -311,12 +311,12 @@ def _multinomial(real: str, always: Callable[[], bool]) -> _Draw:
             with block.loop(j, count):
                 at = f"{offsets[1]} + {j} * {chances.strides[-1].atom}"
                 block.line(f"{p.pointer}[{j}] = {chances.load(at).text};")
-            given = (real, state, n, count, p.pointer, x.pointer, int(always()))
+            arguments = (real, state, n, count, p.pointer, x.pointer, int(always()))
             text = "multinomial: probabilities are negative, or add up to more than 1"
-            block.check(f"{block.call('theano_multinomial', *given)} == 0", text)
+            block.check(f"{block.call('theano_multinomial', *arguments)} == 0", text)
             with block.loop(j, count):
-                block.store(made, f"{offsets[2]} + {j}", CValue(f"{x.pointer}[{j}]", "int64"))
-        return made
+                block.store(target, f"{offsets[2]} + {j}", CValue(f"{x.pointer}[{j}]", "int64"))
+        return target
 
     return write
 
@@ -359,13 +359,13 @@ def _streams(node: Apply[MRGUniform], block: Block, inputs: Sequence[CArray]) ->
     if not total.known or total.factor > M1:
         block.check(f"{total.atom} <= {M1}", f"one draw takes at most {M1} numbers")
     moved = _moved(block, states)
-    made = block.result(1, dtype, shape)
+    target = block.result(1, dtype, shape)
     first, j, z = block.fresh("i"), block.fresh("i"), block.fresh("z")
     rounds = block.block(f"for (int64_t {first} = 0; {first} < {total}; {first} += {n})")
     with rounds, block.block(f"for (int64_t {j} = 0; {j} < {n} && {first} + {j} < {total}; {j}++)"):
         block.let("int32_t", z, block.call("theano_mrg_next", f"{moved.pointer} + 6 * {j}"), moves=True)
-        block.store(made, f"{first} + {j}", _number(z, dtype))
-    return [moved, made]
+        block.store(target, f"{first} + {j}", _number(z, dtype))
+    return [moved, target]
 
 
 def _number(z: str, dtype: str) -> CValue:

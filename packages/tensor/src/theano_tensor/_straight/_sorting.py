@@ -48,18 +48,18 @@ def _at(indices: Sequence[str], axis: int, index: str) -> list[str]:
 def _sort(node: Apply[Sort | ArgSort, Tensor], block: Block, inputs: Sequence[CArray]) -> list[CArray]:
     (x,) = inputs
     axis = node.op.axis % x.ndim
-    made = block.result(0, node.outputs[0].type.dtype, x.shape)
+    target = block.result(0, node.outputs[0].type.dtype, x.shape)
     order, key = _space(block, x, axis), _ordered_as(block, x)
     with loops(block, _others(x, axis)) as indices:
         _call(block, key, axis, indices, order)
         with loops(block, [x.shape[axis]]) as (i,):
             number = f"{order[0].pointer}[{i}]"
-            place = offset(made, _at(indices, axis, i))
+            offset_text = offset(target, _at(indices, axis, i))
             if isinstance(node.op, Sort):
-                block.move(x, offset(x, _at(indices, axis, number)), made, place)
+                block.move(x, offset(x, _at(indices, axis, number)), target, offset_text)
             else:
-                block.store(made, place, CValue(number, "int64"))
-    return [made]
+                block.store(target, offset_text, CValue(number, "int64"))
+    return [target]
 
 
 def _space(block: Block, x: CArray, axis: int) -> tuple[CArray, CArray]:
@@ -69,8 +69,8 @@ def _space(block: Block, x: CArray, axis: int) -> tuple[CArray, CArray]:
 
 def _call(block: Block, x: CArray, axis: int, indices: Sequence[str], order: tuple[CArray, CArray]) -> None:
     sort, start = f"theano_argsort_{memory_type(x.dtype)}", offset(x, _at(indices, axis, "0"))
-    given = (x.shape[axis], f"{x.pointer} + {start}", x.strides[axis], order[0].pointer, order[1].pointer)
-    block.line(block.call(sort, *given) + ";")
+    arguments = (x.shape[axis], f"{x.pointer} + {start}", x.strides[axis], order[0].pointer, order[1].pointer)
+    block.line(block.call(sort, *arguments) + ";")
 
 
 @straight_op.register(TopK)
@@ -92,18 +92,18 @@ def _top(node: Apply[TopK, Tensor], block: Block, inputs: Sequence[CArray]) -> l
         _call(block, key, axis, indices, order)
         with loops(block, [count]) as (i,):
             number = f"{order[0].pointer}[{k} > 0 ? {length} - 1 - {i} : {i}]"
-            place = _at(indices, axis, i)
+            position = _at(indices, axis, i)
             values: list[Any] = [x.load(offset(x, _at(indices, axis, number)))] * op.return_values
             values += [CValue(number, "int64")] * op.return_indices
-            for made, value in zip(results, values, strict=True):
-                block.store(made, offset(made, place), value)
+            for target, value in zip(results, values, strict=True):
+                block.store(target, offset(target, position), value)
     return results
 
 
 @straight_op.register(SearchsortedOp)
 def _search(node: Apply[SearchsortedOp, Tensor], block: Block, inputs: Sequence[CArray]) -> list[CArray]:
     x, v, *sorter = inputs
-    made = block.result(0, "int64", v.shape)
+    target = block.result(0, "int64", v.shape)
     for order in sorter:
         block.same(order.shape[0], x.shape[0], "the sorter has not the length of the vector")
     with block.scope(not v.shape), loops(block, v.shape) as indices:
@@ -112,19 +112,19 @@ def _search(node: Apply[SearchsortedOp, Tensor], block: Block, inputs: Sequence[
         block.variable("int64_t", high, str(x.shape[0]))
         with block.block(f"while ({low} < {high})"):
             block.let("int64_t", middle, f"{low} + ({high} - {low}) / 2")
-            place = middle
+            position = middle
             if sorter:
-                place = block.fresh("k")
-                block.let("int64_t", place, f"(int64_t){sorter[0].load(offset(sorter[0], [middle])).text}")
-                block.check(f"{place} >= 0 && {place} < {x.shape[0].atom}", "the sorter is out of bounds")
-            a, b = x.load(offset(x, [place])).text, v.load(offset(v, indices)).text
+                position = block.fresh("k")
+                block.let("int64_t", position, f"(int64_t){sorter[0].load(offset(sorter[0], [middle])).text}")
+                block.check(f"{position} >= 0 && {position} < {x.shape[0].atom}", "the sorter is out of bounds")
+            a, b = x.load(offset(x, [position])).text, v.load(offset(v, indices)).text
             before = (
                 _before(a, x.dtype, b, v.dtype) if node.op.side == "left" else f"!({_before(b, v.dtype, a, x.dtype)})"
             )
             both = f"if ({before}) {low} = {middle} + 1;", f"else {high} = {middle};"
             block.line(*both, changes=(low, high))
-        block.store(made, offset(made, indices), CValue(low, "int64"))
-    return [made]
+        block.store(target, offset(target, indices), CValue(low, "int64"))
+    return [target]
 
 
 def _before(a: str, a_dtype: str, b: str, b_dtype: str) -> str:
@@ -163,18 +163,18 @@ def _unique(node: Apply[Unique, Tensor], block: Block, inputs: Sequence[CArray])
     flags = (True, op.return_index, op.return_inverse, op.return_counts)
     shapes = [shape for shape, flag in zip((distinct, distinct, (size,), distinct), flags, strict=True) if flag]
     results = [block.result(k, v.type.dtype, s) for k, (v, s) in enumerate(zip(node.outputs, shapes, strict=True))]
-    rest = iter(results[1:])
+    targets = iter(results[1:])
     with loops(block, distinct) as (i,):
         block.line(f"{results[0].pointer}[{i}] = {x.element(f'{order}[{first.pointer}[{i}]]')};")
     if op.return_index:
-        made = next(rest)
+        target = next(targets)
         with loops(block, distinct) as (i,):
-            block.line(f"{made.pointer}[{i}] = {order}[{first.pointer}[{i}]];")
+            block.line(f"{target.pointer}[{i}] = {order}[{first.pointer}[{i}]];")
     if op.return_inverse:
-        block.copy(numbers, next(rest))
+        block.copy(numbers, next(targets))
     if op.return_counts:
-        made = next(rest)
+        target = next(targets)
         with loops(block, distinct) as (i,):
             end = f"({i} + 1 < {count} ? {first.pointer}[{i} + 1] : {size})"
-            block.line(f"{made.pointer}[{i}] = {end} - {first.pointer}[{i}];")
+            block.line(f"{target.pointer}[{i}] = {end} - {first.pointer}[{i}];")
     return results

@@ -43,9 +43,9 @@ def ziggurat() -> tuple[Any, Any, Any]:
 
 def _first_normal(generator: np.random.Generator, word: int) -> float:
     """Return the normal number that is drawn when the next 64 bits are `word`."""
-    found: Any = generator.bit_generator.state
+    state: Any = generator.bit_generator.state
     # The draw is the exclusive or of the halves of the next state, turned by its highest 6 bits.
-    before = (word - found["state"]["inc"]) * pow(_MULTIPLIER, -1, _MODULUS) % _MODULUS
-    found["state"]["state"] = before
-    generator.bit_generator.state = found
+    before = (word - state["state"]["inc"]) * pow(_MULTIPLIER, -1, _MODULUS) % _MODULUS
+    state["state"]["state"] = before
+    generator.bit_generator.state = state
     return float(generator.standard_normal())

@@ -25,10 +25,10 @@ class Checkpoint(OpFromGraph):
 
         def run_and_free(values: list[Any]) -> Sequence[Any]:
             try:
-                found: Sequence[Any] = run(values)
+                results: Sequence[Any] = run(values)
             finally:
                 free()
-            return found
+            return results
 
         return run_and_free
 
@@ -73,8 +73,8 @@ def checkpoint(outputs: Any, inputs: Sequence[Variable] = (), name: str | None =
     TensorType(float64, vector)
     """
     several = isinstance(outputs, (list, tuple))
-    wanted = list(outputs) if several else [outputs]
-    wrong = next((v for v in (*wanted, *inputs) if not isinstance(v, Variable)), None)
+    variables = list(outputs) if several else [outputs]
+    wrong = next((v for v in (*variables, *inputs) if not isinstance(v, Variable)), None)
     if wrong is not None:
         raise TypeError(
             format_error(
@@ -82,7 +82,7 @@ def checkpoint(outputs: Any, inputs: Sequence[Variable] = (), name: str | None =
             )
         )
     needed = dict.fromkeys(inputs)
-    needed.update(dict.fromkeys(graph_inputs(wanted, list(inputs))))
+    needed.update(dict.fromkeys(graph_inputs(variables, list(inputs))))
     begin = [v for v in needed if not isinstance(v, (Constant, SharedVariable))]
-    found: list[Any] = Checkpoint(begin, wanted, name=name or "checkpoint")(*begin, return_list=True)
-    return found if several else found[0]
+    results: list[Any] = Checkpoint(begin, variables, name=name or "checkpoint")(*begin, return_list=True)
+    return results if several else results[0]

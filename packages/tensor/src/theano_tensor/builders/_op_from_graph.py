@@ -102,9 +102,9 @@ class OpFromGraph(GraphOp):
         self.itypes = [v.type for v in self.inputs]
         self.otypes = [v.type for v in self.outputs]
         self.uses_outputs = grad_overrides == "default"
-        given = lop_overrides if self.uses_outputs else grad_overrides
+        overrides = lop_overrides if self.uses_outputs else grad_overrides
         what = "lop_overrides" if self.uses_outputs else "grad_overrides"
-        self.gradient: Override | list[Override] = as_overrides(given, what, len(self.inputs))
+        self.gradient: Override | list[Override] = as_overrides(overrides, what, len(self.inputs))
         self.tangent: Override | list[Override] = as_overrides(rop_overrides, "rop_overrides", len(self.outputs))
         #: Derivatives that have been built: under "pullback", or the positions of the tangents that are given.
         self.derivatives: dict[Any, Any] = {}
@@ -128,8 +128,8 @@ class OpFromGraph(GraphOp):
             If the number or a type is another one.
         """
         count = len(self.inputs)
-        given = inputs if len(inputs) == count + len(self.shared_inputs) else (*inputs, *self.shared_inputs)
-        if len(given) != len(self.fgraph.inputs):
+        operands = inputs if len(inputs) == count + len(self.shared_inputs) else (*inputs, *self.shared_inputs)
+        if len(operands) != len(self.fgraph.inputs):
             raise TypeError(
                 format_error(
                     f"{self} takes {count} inputs, not {len(inputs)}",
@@ -137,18 +137,18 @@ class OpFromGraph(GraphOp):
                     hint="pass one for each of the inputs that it was made with",
                 )
             )
-        converted = [self._converted(i, x) for i, x in enumerate(given)]
+        converted = [self._converted(i, x) for i, x in enumerate(operands)]
         return Apply(self, converted, [v.type.make_variable() for v in self.outputs])
 
-    def _converted(self, index: int, given: TensorLike) -> Variable:
+    def _converted(self, index: int, operands: TensorLike) -> Variable:
         inner = self.fgraph.inputs[index]
         try:
-            converted: Variable = inner.type.narrow_variable(given)
+            converted: Variable = inner.type.narrow_variable(operands)
         except TypeError as error:
             raise TypeError(
                 format_error(
                     f"{self}: input {index} has to be of type {inner.type.describe()}",
-                    context=[describe(given) if isinstance(given, Variable) else repr(given)],
+                    context=[describe(operands) if isinstance(operands, Variable) else repr(operands)],
                     hint="cast it, or make the op of inputs of that type",
                 )
             ) from error
@@ -177,12 +177,12 @@ class OpFromGraph(GraphOp):
         return self.name or f"{type(self).__name__}{{inline={self.inline}}}"
 
 
-def _variables(given: Any, what: str) -> list[Variable]:
-    if not isinstance(given, (list, tuple)) or not all(isinstance(v, Variable) for v in given):
+def _variables(variables: Any, what: str) -> list[Variable]:
+    if not isinstance(variables, (list, tuple)) or not all(isinstance(v, Variable) for v in variables):
         raise TypeError(
-            format_error(f"OpFromGraph: {what} {given!r} are no list of variables", hint="pass a list of variables")
+            format_error(f"OpFromGraph: {what} {variables!r} are no list of variables", hint="pass a list of variables")
         )
-    return list(given)
+    return list(variables)
 
 
 def _checked_pattern(pattern: Any, inputs: int, outputs: int) -> list[list[bool]] | None:

@@ -13,7 +13,7 @@ from ..gradient import DisconnectedType, NullType
 Override: TypeAlias = "str | Op | Callable[..., Any] | Variable"
 
 
-def as_overrides(given: Any, what: str, count: int) -> Override | list[Override]:
+def as_overrides(overrides: Any, what: str, count: int) -> Override | list[Override]:
     """Check overrides: one for all, or a list of `count`.
 
     Raises
@@ -23,15 +23,15 @@ def as_overrides(given: Any, what: str, count: int) -> Override | list[Override]
     ValueError
         If a list has another length.
     """
-    if not isinstance(given, (list, tuple)):
-        return _checked(given, what)
-    if len(given) != count:
+    if not isinstance(overrides, (list, tuple)):
+        return _checked(overrides, what)
+    if len(overrides) != count:
         raise ValueError(
             format_error(
-                f"OpFromGraph: {what} has {len(given)} items instead of {count}", hint="give 'default' for some"
+                f"OpFromGraph: {what} has {len(overrides)} items instead of {count}", hint="give 'default' for some"
             )
         )
-    return [_checked(item, what) for item in given]
+    return [_checked(item, what) for item in overrides]
 
 
 def _checked(item: Any, what: str) -> Override:

@@ -47,8 +47,8 @@ class _Derivative:
         """Return all derivatives for the arguments."""
         results: dict[int, Variable] = dict(self.fixed)
         if self.op is not None:
-            found: Any = self.op(*(arguments[i] for i in self.needs))
-            listed = found if isinstance(found, (list, tuple)) else [found]
+            result: Any = self.op(*(arguments[i] for i in self.needs))
+            listed = result if isinstance(result, (list, tuple)) else [result]
             results.update(zip(self.places, listed, strict=True))
         return [results[i] for i in range(self.count)]
 
@@ -62,8 +62,8 @@ def _pullback(node: Apply[OpFromGraph], cotangents: list[Variable]) -> list[Foun
         with config.change_flags(compute_test_value="off"):
             derivative = op.derivatives["pullback"] = _backward(op)
     pairs = zip(node.outputs, cotangents, strict=True)
-    given = [_zeros(v) if isinstance(c.type, DisconnectedType) else c for v, c in pairs]
-    return list(derivative.apply([*node.inputs, *node.outputs, *given]))
+    cotangents_known = [_zeros(v) if isinstance(c.type, DisconnectedType) else c for v, c in pairs]
+    return list(derivative.apply([*node.inputs, *node.outputs, *cotangents_known]))
 
 
 def _zeros(variable: Variable) -> Variable:
@@ -96,7 +96,7 @@ def _backward(op: OpFromGraph) -> _Derivative:
 
     def default(places: Sequence[int]) -> list[Variable]:
         # An output may be an input, or an ancestor of another output: cotangents from there are added.
-        found = differentiate(
+        gradients = differentiate(
             None,
             _known(outputs, cotangents),
             [inputs[i] for i in places],
@@ -106,7 +106,7 @@ def _backward(op: OpFromGraph) -> _Derivative:
             null_gradients="return",
             additive=True,
         )
-        return [clone_replace(v, dict(zip(outputs, stand_ins, strict=True))) for v in found]
+        return [clone_replace(v, dict(zip(outputs, stand_ins, strict=True))) for v in gradients]
 
     overrides = [*_spread(op.gradient, n), *["default"] * (len(inputs) - n)]
     single = op.gradient if not isinstance(op.gradient, list) else None
@@ -114,11 +114,11 @@ def _backward(op: OpFromGraph) -> _Derivative:
 
 
 def _known(outputs: Sequence[Variable], cotangents: Sequence[Variable]) -> dict[Variable, Variable]:
-    known: dict[Variable, Any] = {}
+    known_grads: dict[Variable, Any] = {}
     for output, cotangent in zip(outputs, cotangents, strict=True):
-        given = known_gradient(output, cotangent)
-        known[output] = known[output] + given if output in known else given
-    return known
+        gradient = known_gradient(output, cotangent)
+        known_grads[output] = known_grads[output] + gradient if output in known_grads else gradient
+    return known_grads
 
 
 def _spread(overrides: Override | list[Override], count: int) -> list[Override]:
@@ -136,64 +136,66 @@ def _assemble(
     """Put derivatives together: those of the graph, overrides, and missing ones."""
     fixed: dict[int, Variable] = {}
     computed: dict[int, Variable] = {}
-    own = [i for i, override in enumerate(overrides) if isinstance(override, str)]
+    defaults = [i for i, override in enumerate(overrides) if isinstance(override, str)]
     for i, override in enumerate(overrides):
         if is_absent(override):
             fixed[i] = cast(Variable, override)
     if callable(single):
         # One override for all of the inputs that were passed, or all outputs.
-        places = [i for i in range(len(overrides)) if i not in own]
+        places = [i for i in range(len(overrides)) if i not in defaults]
         computed.update(zip(places, call(single, len(places)), strict=True))
     else:
         for i, override in enumerate(overrides):
-            if i not in own and i not in fixed:
+            if i not in defaults and i not in fixed:
                 (computed[i],) = call(override, None)
-    for i, found in zip(own, default(own) if own else [], strict=True):
-        (fixed if isinstance(found.type, (NullType, DisconnectedType)) else computed)[i] = found
-    for i, found in list(computed.items()):
-        if isinstance(found.type, (NullType, DisconnectedType)):
+    for i, gradient in zip(defaults, default(defaults) if defaults else [], strict=True):
+        (fixed if isinstance(gradient.type, (NullType, DisconnectedType)) else computed)[i] = gradient
+    for i, gradient in list(computed.items()):
+        if isinstance(gradient.type, (NullType, DisconnectedType)):
             fixed[i] = computed.pop(i)
     if not computed:
         return _Derivative(None, (), (), fixed, len(overrides))
-    wanted = list(computed.values())
-    used = set(graph_inputs(wanted, arguments))
+    outputs = list(computed.values())
+    used = set(graph_inputs(outputs, arguments))
     needs = tuple(i for i, v in enumerate(arguments) if v in used)
     name = f"{op.name}_derivative" if op.name else None
-    made = type(op)([arguments[i] for i in needs], wanted, inline=op.inline, name=name, **op.kwargs)
-    return _Derivative(made, needs, tuple(computed), fixed, len(overrides))
+    derivative = type(op)([arguments[i] for i in needs], outputs, inline=op.inline, name=name, **op.kwargs)
+    return _Derivative(derivative, needs, tuple(computed), fixed, len(overrides))
 
 
 def _called(override: Any, lists: Sequence[list[Variable]], count: int | None, what: str) -> list[Variable]:
     """Ask an override for `count` derivatives, or for one where that is None."""
     if isinstance(override, OpFromGraph):
-        found = override(*(v for variables in lists for v in variables))
+        result = override(*(v for variables in lists for v in variables))
     else:
-        found = override(*lists)
-    listed = list(found) if isinstance(found, (list, tuple)) else [found]
+        result = override(*lists)
+    listed = list(result) if isinstance(result, (list, tuple)) else [result]
     if len(listed) != (1 if count is None else count) or not all(isinstance(v, Variable) for v in listed):
-        wanted = "one variable" if count is None else f"a list of {count} variables"
-        raise ValueError(format_error(f"the override for {what} returned {found!r}", hint=f"let it return {wanted}"))
+        count_text = "one variable" if count is None else f"a list of {count} variables"
+        raise ValueError(
+            format_error(f"the override for {what} returned {result!r}", hint=f"let it return {count_text}")
+        )
     return listed
 
 
 @pushforward.register(OpFromGraph)
 def _pushforward(node: Apply[OpFromGraph], tangents: list[Found]) -> list[Found]:
     op = node.op
-    given = tuple(i for i, tangent in enumerate(tangents) if tangent is not None)
-    derivative = op.derivatives.get(given)
+    positions = tuple(i for i, tangent in enumerate(tangents) if tangent is not None)
+    derivative = op.derivatives.get(positions)
     if derivative is None:
         with config.change_flags(compute_test_value="off"):
-            derivative = op.derivatives[given] = _forward(op, given)
-    found = derivative.apply([*node.inputs, *(tangents[i] for i in given)])
+            derivative = op.derivatives[positions] = _forward(op, positions)
+    results = derivative.apply([*node.inputs, *(tangents[i] for i in positions)])
     # There is no disconnected R-op: it counts as zero, which "none" stands for.
-    return [None if isinstance(v.type, DisconnectedType) else v for v in found]
+    return [None if isinstance(v.type, DisconnectedType) else v for v in results]
 
 
-def _forward(op: OpFromGraph, given: Sequence[int]) -> _Derivative:
+def _forward(op: OpFromGraph, positions: Sequence[int]) -> _Derivative:
     """Build the R-op for tangents of some inputs: its op takes all inputs and these tangents."""
     graph = op.fgraph
     inputs, outputs = list(graph.inputs), list(graph.outputs)
-    points = {i: _like(inputs[i]) for i in given}
+    points = {i: _like(inputs[i]) for i in positions}
     n = len(op.inputs)
 
     def call(override: Any, count: int | None) -> list[Variable]:
@@ -201,14 +203,14 @@ def _forward(op: OpFromGraph, given: Sequence[int]) -> _Derivative:
         return _called(override, (inputs[:n], full), count, f"the R-op of {op}")
 
     def default(places: Sequence[int]) -> list[Variable]:
-        found: list[Variable] = Rop(
+        tangents_of_outputs: list[Variable] = Rop(
             [outputs[i] for i in places],
-            [inputs[i] for i in given],
+            [inputs[i] for i in positions],
             list(points.values()),
             disconnected_outputs="ignore",
             return_disconnected="Disconnected",
         )
-        return found
+        return tangents_of_outputs
 
     single = op.tangent if not isinstance(op.tangent, list) else None
     return _assemble(op, _spread(op.tangent, len(outputs)), single, [*inputs, *points.values()], default, call)

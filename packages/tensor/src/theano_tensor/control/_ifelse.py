@@ -84,11 +84,11 @@ class IfElse(Op):
                 )
             )
         n = self.n_outs
-        given = [v if isinstance(v, Variable) else as_tensor_variable(v) for v in branches]
-        pairs = [_in_one_place(a, b) for a, b in zip(given[:n], given[n:], strict=True)]
-        given = [*(a for a, _ in pairs), *(b for _, b in pairs)]
-        types = [_common(i, a, b) for i, (a, b) in enumerate(zip(given[:n], given[n:], strict=True))]
-        converted = [kind.narrow_variable(v) for kind, v in zip((*types, *types), given, strict=True)]
+        operands = [v if isinstance(v, Variable) else as_tensor_variable(v) for v in branches]
+        pairs = [_in_one_place(a, b) for a, b in zip(operands[:n], operands[n:], strict=True)]
+        operands = [*(a for a, _ in pairs), *(b for _, b in pairs)]
+        types = [_common(i, a, b) for i, (a, b) in enumerate(zip(operands[:n], operands[n:], strict=True))]
+        converted = [kind.narrow_variable(v) for kind, v in zip((*types, *types), operands, strict=True)]
         return Apply(self, [decides, *converted], [kind.make_variable() for kind in types])
 
     def perform(
@@ -184,8 +184,8 @@ def ifelse(condition: Any, then_branch: Any, else_branch: Any, name: str | None 
                 hint="give both branches the same number of variables, one or more",
             )
         )
-    found: Any = IfElse(len(first), name=name)(condition, *first, *second)
-    chosen: Any = list(found) if several and len(first) > 1 else [found] if several else found
+    results: Any = IfElse(len(first), name=name)(condition, *first, *second)
+    chosen: Any = list(results) if several and len(first) > 1 else [results] if several else results
     outputs: Outputs = chosen
     return outputs
 
@@ -250,16 +250,17 @@ def _as_input(cotangent: Any, source: Any) -> Variable:
 def _pushforward(node: Apply[IfElse], tangents: list[Variable | None]) -> list[Variable | None]:
     condition, *branches = node.inputs
     n = node.op.n_outs
-    given = tangents[1:]
+    tangents_of_branches = tangents[1:]
     results: list[Variable | None] = [None] * n
-    places = [k for k in range(n) if given[k] is not None or given[n + k] is not None]
+    places = [k for k in range(n) if tangents_of_branches[k] is not None or tangents_of_branches[n + k] is not None]
     if not places:
         return results
     full: list[Any] = [
-        _zeros(branch, None) if tangent is None else tangent for tangent, branch in zip(given, branches, strict=True)
+        _zeros(branch, None) if tangent is None else tangent
+        for tangent, branch in zip(tangents_of_branches, branches, strict=True)
     ]
-    found = ifelse(condition, [full[k] for k in places], [full[n + k] for k in places])
-    for k, tangent in zip(places, found, strict=True):
+    outcomes = ifelse(condition, [full[k] for k in places], [full[n + k] for k in places])
+    for k, tangent in zip(places, outcomes, strict=True):
         results[k] = tangent
     return results
 
@@ -270,8 +271,8 @@ def _shape(node: Apply[IfElse], input_shapes: list[Any]) -> list[Any]:
     first, second = input_shapes[1 : 1 + n], input_shapes[1 + n :]
     return [
         tuple(
-            known if known is not None else ifelse(condition, _length(a), _length(b))
-            for known, a, b in zip(output.type.shape, mine, other, strict=True)
+            length if length is not None else ifelse(condition, _length(a), _length(b))
+            for length, a, b in zip(output.type.shape, mine, other, strict=True)
         )
         for output, mine, other in zip(node.outputs, first, second, strict=True)
     ]

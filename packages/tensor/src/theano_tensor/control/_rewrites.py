@@ -15,8 +15,8 @@ def cond_make_inplace(fgraph: FunctionGraph, node: Apply[IfElse]) -> list[Variab
     op = node.op
     if op.as_view:
         return None
-    found: list[Variable] = IfElse(op.n_outs, as_view=True, gpu=op.gpu, name=op.name)(*node.inputs, return_list=True)
-    return found
+    results: list[Variable] = IfElse(op.n_outs, as_view=True, gpu=op.gpu, name=op.name)(*node.inputs, return_list=True)
+    return results
 
 
 #: Before the handler of in-place work is there: it takes no new nodes of which a result may be one of several inputs.

@@ -43,8 +43,8 @@ class Alloc(TensorOp):
                 )
             )
         shape = static_lengths(sizes)
-        for length, wanted in zip(reversed(variable.type.shape), reversed(shape), strict=False):
-            if length not in (1, None) and wanted is not None and length != wanted:
+        for length, length_needed in zip(reversed(variable.type.shape), reversed(shape), strict=False):
+            if length not in (1, None) and length_needed is not None and length != length_needed:
                 error = ShapeError(
                     format_error(
                         f"alloc: a value of shape {variable.type.shape} does not fit into {shape}",

@@ -111,8 +111,8 @@ def _open_or_full(axes: Sequence[Tensor], places: Sequence[int], sparse: bool) -
     if sparse:
         return grids
     lengths: list[Any] = [None] * ndim
-    for v, place in zip(axes, places, strict=True):
-        lengths[place] = shape_i(v, 0)
+    for v, axis in zip(axes, places, strict=True):
+        lengths[axis] = shape_i(v, 0)
     return [alloc(grid, *lengths) for grid in grids]
 
 

@@ -165,9 +165,9 @@ _TOO_LONG = CheckAndRaise(ValueError, "arange: Maximum allowed size exceeded")
 @shape_rule.register(ARange)
 def _shape_range(node: Apply[ARange, Tensor], input_shapes: list[Any]) -> list[Any]:
     start, stop, step = node.inputs
-    known = node.outputs[0].type.shape[0]
-    if known is not None:
-        return [(known,)]
+    length = node.outputs[0].type.shape[0]
+    if length is not None:
+        return [(length,)]
     by = static_int(step)
     if by and all(v.type.dtype in INTEGER_DTYPES for v in node.inputs):
         return [(_symbolic_count(start, stop, by) if by > 0 else _symbolic_count(stop, start, -by),)]
@@ -286,8 +286,10 @@ def identity_like(x: TensorLike) -> Tensor:
 
 @native_kernel.register(ARange)
 def _native_range(node: Apply[ARange, Tensor]) -> Kernel | None:
-    whole = all(v.type.dtype in ("int8", "int16", "int32", "int64") for v in map(as_tensor_variable, node.inputs))
-    return ArrayRoutineKernel("arange", "int64") if whole and node.op.dtype == "int64" else None
+    are_integers = all(
+        v.type.dtype in ("int8", "int16", "int32", "int64") for v in map(as_tensor_variable, node.inputs)
+    )
+    return ArrayRoutineKernel("arange", "int64") if are_integers and node.op.dtype == "int64" else None
 
 
 @native_kernel.register(Eye)

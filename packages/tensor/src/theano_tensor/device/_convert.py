@@ -39,9 +39,9 @@ def as_gpuarray_variable(x: Any, context_name: Hashable) -> Any:
         x = x.default_output()
     if isinstance(x, Variable) and x.owner is not None and isinstance(x.owner.op, HostFromGpu):
         x = x.owner.inputs[0]
-    own = getattr(x, "_as_GpuArrayVariable", None)
-    if own is not None:
-        return own(context_name)
+    method = getattr(x, "_as_GpuArrayVariable", None)
+    if method is not None:
+        return method(context_name)
     variable = as_tensor_variable(x)
     kind = GpuArrayType(variable.type.dtype, variable.type.shape, context_name)
     if isinstance(variable, Constant):
@@ -52,10 +52,10 @@ def as_gpuarray_variable(x: Any, context_name: Hashable) -> Any:
 def transfer(x: Variable, target: Any) -> Variable | None:
     """Return `x` moved to a context; None if there is none of this name, so that others are asked."""
     try:
-        known = target in list_contexts()
+        is_context = target in list_contexts()
     except TypeError:  # no name of a context
         return None
-    moved: Variable | None = as_gpuarray_variable(x, target) if known else None
+    moved: Variable | None = as_gpuarray_variable(x, target) if is_context else None
     return moved
 
 

@@ -82,10 +82,10 @@ class Placement:
         """Choose a node with an operand on a device."""
         if all(v not in self._places for v in node.inputs) or _reads_no_elements(node):
             return
-        found = _code_for(node)
-        if found is None:
+        code = _code_for(node)
+        if code is None:
             return
-        kernel, stays = found
+        kernel, stays = code
         names = [self._places[v] for i, v in enumerate(node.inputs) if v in self._places and i not in stays]
         if names and _fits(node, kernel, names[0]):
             self._choose(node, Choice(names[0], kernel, stays))
@@ -101,9 +101,9 @@ class Placement:
         names = [name for v in node.outputs for name in self._goes_to(v)]
         if not names or any(name is _HOST for name in names):
             return
-        found = _code_for(node)
-        if found is not None and _fits(node, found[0], names[0]):
-            self._choose(node, Choice(names[0], *found))
+        code = _code_for(node)
+        if code is not None and _fits(node, code[0], names[0]):
+            self._choose(node, Choice(names[0], *code))
 
     def _goes_to(self, variable: Variable) -> Iterable[Any]:
         """Yield where each use of a variable wants it."""
@@ -242,22 +242,22 @@ class Lifting:
             return None
         if callable(answer):
             answer = answer(*inputs, return_list=True)
-        found = list(answer) if isinstance(answer, (list, tuple)) else [answer]
-        return [self.on_device(v, name) for v in found]
+        results = list(answer) if isinstance(answer, (list, tuple)) else [answer]
+        return [self.on_device(v, name) for v in results]
 
     def on_device(self, v: Variable, name: Hashable) -> Variable:
         """Return a variable on a device that has the value of one of the host; other values stay as they are."""
         if isinstance(v.type, GpuArrayType):
-            known: Variable | None = v
+            counterpart: Variable | None = v
         elif not is_host_array(v):
             return v
         else:
-            known = self._found.get(v)
-        if known is not None and context_of(known) == name:
-            return known
+            counterpart = self._found.get(v)
+        if counterpart is not None and context_of(counterpart) == name:
+            return counterpart
         key = (v, name)
         if key not in self._moved:
-            self._moved[key] = _transferred(v, known, name)
+            self._moved[key] = _transferred(v, counterpart, name)
         return self._moved[key]
 
     def _on_host(self, v: Variable) -> Variable:
@@ -278,13 +278,13 @@ class Lifting:
     def _for_the_host(self, lifted: Sequence[Apply]) -> Pairs:
         """Move results back that something on the host uses."""
         chosen, clients = set(lifted), self._placement.fgraph.clients
-        wanted = [
+        outputs = [
             v
             for node in lifted
             for v in node.outputs
             if any(isinstance(user, str) or (user not in chosen and not _cancels(user)) for user, _ in clients(v))
         ]
-        return [(v, self._on_host(v)) for v in wanted]
+        return [(v, self._on_host(v)) for v in outputs]
 
     def _shapes(self) -> Pairs:
         """Ask the arrays on devices for their shapes, without moving them."""

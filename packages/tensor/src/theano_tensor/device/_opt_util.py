@@ -102,9 +102,9 @@ def _operands(node: Apply, scalar_class: type[Any], cls: type[Any]) -> tuple[Any
     if not isinstance(scalar_op, scalar_class) or len(node.inputs) != 2:
         return None
     for one, other in (node.inputs, node.inputs[::-1]):
-        found = find_node(one, cls)
-        if found is not None:
-            return found, other
+        product = find_node(one, cls)
+        if product is not None:
+            return product, other
     return None
 
 
@@ -136,10 +136,10 @@ def alpha_merge(cls: type[Any], alpha_in: int, beta_in: int) -> Callable[[Maker]
 
     def decorate(maker: Maker) -> NodeRewriter:
         def rewrite(fgraph: FunctionGraph, node: Apply) -> Any:
-            found = _operands(node, Mul, cls)
-            if found is None:
+            operands = _operands(node, Mul, cls)
+            if operands is None:
                 return None
-            target, other = found
+            target, other = operands
             number = grab_cpu_scalar(other, node.outputs[0].type.ndim)
             alpha, beta = target.inputs[alpha_in], target.inputs[beta_in]
             if number is None or number.type.dtype != alpha.type.dtype:
@@ -174,10 +174,10 @@ def output_merge(cls: type[Any], alpha_in: int, beta_in: int, out_in: int) -> Ca
 
     def decorate(maker: Maker) -> NodeRewriter:
         def rewrite(fgraph: FunctionGraph, node: Apply) -> Any:
-            found = _operands(node, Add, cls)
-            if found is None:
+            operands = _operands(node, Add, cls)
+            if operands is None:
                 return None
-            target, other = found
+            target, other = operands
             like, beta = target.inputs[out_in], target.inputs[beta_in]
             same = (
                 other.type.dtype == like.type.dtype
@@ -250,16 +250,16 @@ def pad_dims(input: Any, leftdims: int, rightdims: int) -> Any:
     --------
     Of shape (3, 5, 7) with 2 and 2: (1, 3, 5, 7). Of shape (3, 5, 7, 9, 11): (15, 7, 9, 11).
     """
-    wanted, ndim = leftdims + rightdims, input.type.ndim
-    if ndim == wanted:
+    n_dims, ndim = leftdims + rightdims, input.type.ndim
+    if ndim == n_dims:
         return input
     lengths = [input.shape[i] for i in range(ndim)]
-    if ndim < wanted:
-        return _reshaped(input, [1] * (wanted - ndim) + lengths)
+    if ndim < n_dims:
+        return _reshaped(input, [1] * (n_dims - ndim) + lengths)
     joined = lengths[0]
-    for length in lengths[1 : ndim - wanted + 1]:
+    for length in lengths[1 : ndim - n_dims + 1]:
         joined = joined * length
-    return _reshaped(input, [joined, *lengths[ndim - wanted + 1 :]])
+    return _reshaped(input, [joined, *lengths[ndim - n_dims + 1 :]])
 
 
 def unpad_dims(output: Any, input: Any, leftdims: int, rightdims: int) -> Any:

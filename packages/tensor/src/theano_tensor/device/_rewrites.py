@@ -185,8 +185,8 @@ def _lifted_alone(lifter: Lifter, node: Apply) -> Any:
         return None
     if callable(answer):
         answer = answer(*node.inputs, return_list=True)
-    found = list(answer) if isinstance(answer, (list, tuple)) else [answer]
-    return [host_from_gpu(v) if isinstance(v.type, GpuArrayType) else v for v in found]
+    results = list(answer) if isinstance(answer, (list, tuple)) else [answer]
+    return [host_from_gpu(v) if isinstance(v.type, GpuArrayType) else v for v in results]
 
 
 def register_opt(*tags: str, **kwargs: Any) -> Callable[[Any], Any]:
@@ -210,9 +210,9 @@ def register_opt(*tags: str, **kwargs: Any) -> Callable[[Any], Any]:
         raise TypeError(format_error(f"register_opt does not know {sorted(kwargs)}", hint="pass tags, and name="))
 
     def register(rewriter: Any) -> Any:
-        known = _functions.get(rewriter) if isinstance(rewriter, NodeRewriter) else None
-        if known is not None:
-            lifter, tracks = known
+        function = _functions.get(rewriter) if isinstance(rewriter, NodeRewriter) else None
+        if function is not None:
+            lifter, tracks = function
             lifters.register(*(t if isinstance(t, type) else type(t) for t in tracks))(lifter)
         else:
             label: Any = name or getattr(rewriter, "name", None) or getattr(rewriter, "__name__", "rewriter")

@@ -38,10 +38,10 @@ def broadcast_static(name: object, inputs: Sequence[Tensor], shown: Sequence[Var
         return ()
     result: list[int | None] = []
     for axis, lengths in enumerate(zip(*(x.type.shape for x in inputs), strict=True)):
-        known = {length for length in lengths if length is not None and length != 1}
-        if len(known) > 1:
+        longer = {length for length in lengths if length is not None and length != 1}
+        if len(longer) > 1:
             raise ShapeError(_conflict(name, inputs if shown is None else shown, inputs, axis))
-        result.append(known.pop() if known else (None if None in lengths else 1))
+        result.append(longer.pop() if longer else (None if None in lengths else 1))
     return tuple(result)
 
 

@@ -54,8 +54,8 @@ class DimShuffle(TensorOp):
         self.inplace = bool(inplace)
         if not self.inplace:
             self.view_map = {}
-        kept = [entry for entry in self.order if not isinstance(entry, str)]
-        if len(set(kept)) != len(kept):
+        axes = [entry for entry in self.order if not isinstance(entry, str)]
+        if len(set(axes)) != len(axes):
             raise ValueError(
                 format_error(f"dimshuffle: a dimension may not appear twice, as in {tuple(order)}", hint="name it once")
             )
@@ -87,8 +87,8 @@ class DimShuffle(TensorOp):
     @cached_property
     def drop(self) -> tuple[int, ...]:
         """The dimensions that are dropped."""
-        kept = set(self.shuffle)
-        return tuple(axis for axis in range(self.input_ndim) if axis not in kept)
+        axes_left = set(self.shuffle)
+        return tuple(axis for axis in range(self.input_ndim) if axis not in axes_left)
 
     @property
     def augment(self) -> tuple[int, ...]:

@@ -89,7 +89,7 @@ class Elemwise(Op):
             )
         self.scalar_op = scalar_op
         self.inplace_pattern = _checked_pattern(scalar_op, inplace_pattern or {})
-        self.destroy_map = {output: [given] for output, given in self.inplace_pattern.items()}
+        self.destroy_map = {output: [input_index] for output, input_index in self.inplace_pattern.items()}
         self.label = name
         self.nfunc_spec = nfunc_spec
         self.openmp = openmp
@@ -133,16 +133,16 @@ class Elemwise(Op):
         TypeError
             If the number of inputs or a dtype does not fit the scalar op.
         """
-        given = [as_tensor_variable(x) for x in inputs]
-        padded = _same_ndim(given)
+        operands = [as_tensor_variable(x) for x in inputs]
+        padded = _same_ndim(operands)
         key: tuple[Hashable, ...] = tuple([x.type.exact for x in padded])
         if self.scalar_op.follows_floatx:
             key = (config.floatX, *key)
         types = self._output_types.get(key)
         if types is None:
-            dtypes = self._result_dtypes(given)
+            dtypes = self._result_dtypes(operands)
             try:
-                shape = broadcast_static(self.scalar_op, padded, given)
+                shape = broadcast_static(self.scalar_op, padded, operands)
             except ShapeError as error:
                 return refused_broadcast(error, padded, dtypes)
             types = self._output_types[key] = [tensor_type(dtype, shape) for dtype in dtypes]
@@ -162,10 +162,10 @@ class Elemwise(Op):
             Makes the op that inserts dimensions: `DimShuffle`, or one with the same arguments.
         *inputs : tensor_like
         """
-        given = [as_tensor_variable(x) for x in inputs]
-        dtypes = list(self._result_dtypes(given))
-        padded = _same_ndim(given, dim_shuffle)
-        shape = broadcast_static(self.scalar_op, padded, given)
+        operands = [as_tensor_variable(x) for x in inputs]
+        dtypes = list(self._result_dtypes(operands))
+        padded = _same_ndim(operands, dim_shuffle)
+        shape = broadcast_static(self.scalar_op, padded, operands)
         return dtypes, [tuple(length == 1 for length in shape)] * len(dtypes), padded
 
     def python_constant_folding(self, node: Apply[Self, Tensor]) -> bool:
@@ -184,8 +184,8 @@ class Elemwise(Op):
         try:
             return self.scalar_op.result_dtypes(*(x.type.dtype for x in inputs))
         except TypeError as error:
-            first, *rest = str(error).split("\n  Hint: ")
-            hint = rest[0] if rest else "convert the operands with T.cast"
+            first, *details = str(error).split("\n  Hint: ")
+            hint = details[0] if details else "convert the operands with T.cast"
             kind = ComplexError if isinstance(error, ComplexError) else TypeError
             raise kind(format_error(first, context=[describe(x) for x in inputs], hint=hint)) from error
 
@@ -207,16 +207,16 @@ class Elemwise(Op):
             results = self.scalar_op.evaluate(*inputs)
         if len(node.outputs) == 1:
             results = (results,)
-        made: list[Any] = []
+        outcomes: list[Any] = []
         for k, (output, result) in enumerate(zip(node.outputs, results, strict=True)):
             array = np.asarray(result, dtype=output.type.dtype)
             if array.shape != shape:
                 array = np.array(np.broadcast_to(array, shape))
-            elif array.base is not None or any(array is x for x in (*inputs, *made)):
+            elif array.base is not None or any(array is x for x in (*inputs, *outcomes)):
                 # Equal results of a fused op, too, are arrays of their own: a later op may overwrite one of them.
                 array = array.copy() if k not in self.inplace_pattern or len(results) > 1 else array
-            made.append(array)
-        for k, (array, storage) in enumerate(zip(made, output_storage, strict=True)):
+            outcomes.append(array)
+        for k, (array, storage) in enumerate(zip(outcomes, output_storage, strict=True)):
             if k in self.inplace_pattern:
                 storage[0] = inputs[self.inplace_pattern[k]]
                 storage[0][...] = array
@@ -253,12 +253,14 @@ def _checked_pattern(scalar_op: ScalarOp, pattern: Mapping[int, int]) -> dict[in
                 hint="pass a dict from outputs to inputs, such as {0: 0}",
             )
         )
-    for output, given in pattern.items():
-        inside = 0 <= output < scalar_op.nout and given >= 0 and (scalar_op.nin < 0 or given < scalar_op.nin)
-        if not inside or list(pattern.values()).count(given) > 1:
+    for output, input_index in pattern.items():
+        inside = (
+            0 <= output < scalar_op.nout and input_index >= 0 and (scalar_op.nin < 0 or input_index < scalar_op.nin)
+        )
+        if not inside or list(pattern.values()).count(input_index) > 1:
             raise ValueError(
                 format_error(
-                    f"Elemwise: output {output} cannot overwrite input {given} of {scalar_op}",
+                    f"Elemwise: output {output} cannot overwrite input {input_index} of {scalar_op}",
                     hint="name each output and each input of the op once at most",
                 )
             )
@@ -351,9 +353,9 @@ def partials(
     first = cotangents[0]
     if isinstance(first, Tensor):
         if isinstance(scalar_op, Pow):
-            known = _constant_power(scalar_op, inputs, outputs[0], first)
-            if known is not None:
-                return known
+            factor = _constant_power(scalar_op, inputs, outputs[0], first)
+            if factor is not None:
+                return factor
         if type(scalar_op) in SLOPES:
             stable = stable_slope(scalar_op, inputs[0], outputs[0], first)
             if stable is not None:
@@ -364,8 +366,8 @@ def partials(
             if divided is not None:
                 return [divided]
     # An output that the cost does not depend on has no cotangent.
-    given = [g if isinstance(g, Tensor) else _zero(outputs[0].type.ndim) for g in cotangents]
-    values: list[Tensor] = [*inputs, *outputs, *given]
+    cotangents_of_outputs = [g if isinstance(g, Tensor) else _zero(outputs[0].type.ndim) for g in cotangents]
+    values: list[Tensor] = [*inputs, *outputs, *cotangents_of_outputs]
     dtypes = [v.type.dtype for v in values]
     rule = lifted_pullback(scalar_op, tuple(dtypes[: len(inputs)]), tuple(dtypes[len(inputs) + len(outputs) :]))
     return rule.apply(values, outputs[0].type.ndim, elemwise)

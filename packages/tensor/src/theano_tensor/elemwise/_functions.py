@@ -189,10 +189,10 @@ def cast(x: TensorLike, dtype: DTypeLike) -> Tensor:
 
 
 def _cast_ops(dtype: str) -> Elemwise:
-    found = _CASTS.get(dtype)
-    if found is None:
-        found = _CASTS[dtype] = Elemwise(scalar.cast(dtype))
-    return found
+    ops = _CASTS.get(dtype)
+    if ops is None:
+        ops = _CASTS[dtype] = Elemwise(scalar.cast(dtype))
+    return ops
 
 
 _CASTS: dict[str, Elemwise] = {}

@@ -46,10 +46,10 @@ class LiftedRule:
 
 def _flatten(inputs: Sequence[Variable], results: Sequence[Variable | None]) -> LiftedRule:
     register: dict[Variable, int] = {v: i for i, v in enumerate(inputs)}
-    wanted = [v for v in results if v is not None and not isinstance(v.type, NoDerivative)]
-    nodes = toposort(inputs, wanted)
+    needed = [v for v in results if v is not None and not isinstance(v.type, NoDerivative)]
+    nodes = toposort(inputs, needed)
     constants: list[Any] = []
-    for variable in [v for node in nodes for v in node.inputs] + wanted:
+    for variable in [v for node in nodes for v in node.inputs] + needed:
         if variable not in register and isinstance(variable, Constant):
             register[variable] = len(inputs) + len(constants)
             constants.append(variable.data)

@@ -202,9 +202,9 @@ def _own_factors(term: Tensor, form: _Form) -> _Factors | None:
 
 def _factors(term: Tensor, form: _Form, depth: int) -> _Factors:
     """Take powers of s and t out of a product; `depth` bounds how far it is looked into."""
-    own, output = _own_factors(term, form), form.output
-    if own is not None:
-        return own
+    factors_of_term, output = _own_factors(term, form), form.output
+    if factors_of_term is not None:
+        return factors_of_term
     node, kind = term.owner, _kind(term)
     if node is None or not depth or term.type.dtype != output.type.dtype:
         return _Factors(term)
@@ -215,15 +215,15 @@ def _factors(term: Tensor, form: _Form, depth: int) -> _Factors:
         return _Factors(term)
     plus, minus = (sum(powers) for powers in ([p.plus for p in parts], [p.minus for p in parts]))
     rests = [part.rest for part in parts if part.rest is not None]
-    rest = None if not rests else rests[0]
+    remainder = None if not rests else rests[0]
     if kind is _NEG:
-        return _Factors(-output.ones_like() if rest is None else -rest, plus, minus)
+        return _Factors(-output.ones_like() if remainder is None else -remainder, plus, minus)
     if kind is _SQUARE:
-        return _Factors(None if rest is None else call("sqr", rest), 2 * plus, 2 * minus)
+        return _Factors(None if remainder is None else call("sqr", remainder), 2 * plus, 2 * minus)
     if kind is _MUL:
         for other in rests[1:]:
-            rest = other if rest is None else rest * other
-        return _Factors(rest, plus, minus)
+            remainder = other if remainder is None else remainder * other
+        return _Factors(remainder, plus, minus)
     above, below = (_Factors(None), parts[0]) if kind is _RECIPROCAL else parts
     plus, minus = above.plus - below.plus, above.minus - below.minus
     if below.rest is None:

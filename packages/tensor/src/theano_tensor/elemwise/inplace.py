@@ -14,8 +14,8 @@ from ._elemwise import Elemwise
 
 
 def _inplace(op: ScalarOp, name: str, overwritten: int = 0) -> Elemwise:
-    kept = type(op)(transfer_type(overwritten))  # the result has the dtype of the overwritten operand
-    function = Elemwise(kept, {0: overwritten}, name=f"{name}_inplace")
+    op_kind = type(op)(transfer_type(overwritten))  # the result has the dtype of the overwritten operand
+    function = Elemwise(op_kind, {0: overwritten}, name=f"{name}_inplace")
     function.__doc__ = f"`{name}`, in the memory of argument {overwritten}."
     return function
 

@@ -53,8 +53,8 @@ class BinCount(TensorOp):
                     "bincount counts integers", context=[describe(numbers)], hint="convert them: T.cast(x, 'int64')"
                 )
             )
-        given = [as_tensor_variable(w) for w in weights]
-        for w in given:
+        operands = [as_tensor_variable(w) for w in weights]
+        for w in operands:
             n, m = w.type.shape[0] if w.type.ndim == 1 else None, numbers.type.shape[0]
             error = ShapeError(
                 format_error("bincount: one weight for each number is needed", context=[describe(numbers), describe(w)])
@@ -63,8 +63,8 @@ class BinCount(TensorOp):
                 raise error
             if None not in (n, m) and n != m:
                 numbers = refused(error, numbers, (None,), w)
-        dtype = sum_dtype(given[0].type.dtype) if given else "int64"
-        return Apply(self, [numbers, least, *given], [tensor_type(dtype, (None,)).make_variable()])
+        dtype = sum_dtype(operands[0].type.dtype) if operands else "int64"
+        return Apply(self, [numbers, least, *operands], [tensor_type(dtype, (None,)).make_variable()])
 
     def perform(
         self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
@@ -158,8 +158,8 @@ def bincount(
     >>> T.bincount(T.constant([0, 1, 1, 3])).eval()
     array([1, 2, 0, 1])
     """
-    given = [] if weights is None else [weights]
-    result: Tensor = BinCount(assert_nonneg)(x, 0 if minlength is None else minlength, *given)
+    operands = [] if weights is None else [weights]
+    result: Tensor = BinCount(assert_nonneg)(x, 0 if minlength is None else minlength, *operands)
     return result
 
 

@@ -100,11 +100,13 @@ class Recurrence(TensorOp):
 
     def make_node(self, x: TensorLike, factors: TensorLike) -> Apply[Self, Tensor]:
         """Apply to two tensors of one shape; ShapeError if they have no such axis."""
-        given = as_tensor_variable(x), as_tensor_variable(factors)
-        if not 0 <= self.axis < given[0].type.ndim or given[0].type.ndim != given[1].type.ndim:
-            raise ShapeError(format_error(f"{self}: no axis {self.axis} of both", context=[describe(v) for v in given]))
-        dtype = upcast(*(v.type.dtype for v in given))
-        parts = [cast(v, dtype) for v in given]
+        operands = as_tensor_variable(x), as_tensor_variable(factors)
+        if not 0 <= self.axis < operands[0].type.ndim or operands[0].type.ndim != operands[1].type.ndim:
+            raise ShapeError(
+                format_error(f"{self}: no axis {self.axis} of both", context=[describe(v) for v in operands])
+            )
+        dtype = upcast(*(v.type.dtype for v in operands))
+        parts = [cast(v, dtype) for v in operands]
         return Apply(self, parts, [tensor_type(dtype, parts[0].type.shape).make_variable()])
 
     def perform(
@@ -140,8 +142,8 @@ def _pushforward_recurrence(node: Apply[Recurrence, Tensor], tangents: list[Vari
     (_, factors), (y,), axis = node.inputs, node.outputs, node.op.axis
     terms = [None if tangents[0] is None else as_tensor_variable(tangents[0])]
     terms.append(None if tangents[1] is None else mul(tangents[1], _delayed(y, axis, 0)))
-    given = [term for term in terms if term is not None]
-    return [Recurrence(axis)(given[0] if len(given) == 1 else add(*given), factors)] if given else [None]
+    addends = [term for term in terms if term is not None]
+    return [Recurrence(axis)(addends[0] if len(addends) == 1 else add(*addends), factors)] if addends else [None]
 
 
 @operation("product_of_others")

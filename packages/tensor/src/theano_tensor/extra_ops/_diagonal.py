@@ -58,11 +58,11 @@ class ExtractDiag(TensorOp):
                 )
             )
         rows, columns = variable.type.shape[self.axis1], variable.type.shape[self.axis2]
-        rest = [n for i, n in enumerate(variable.type.shape) if i not in (self.axis1, self.axis2)]
+        lengths = [n for i, n in enumerate(variable.type.shape) if i not in (self.axis1, self.axis2)]
         length = None
         if rows is not None and columns is not None:
             length = max(0, min(rows + min(self.offset, 0), columns - max(self.offset, 0)))
-        return Apply(self, [variable], [tensor_type(variable.type.dtype, (*rest, length)).make_variable()])
+        return Apply(self, [variable], [tensor_type(variable.type.dtype, (*lengths, length)).make_variable()])
 
     def perform(
         self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
@@ -103,9 +103,9 @@ def _pushforward_extract(node: Apply[ExtractDiag, Tensor], tangents: list[Variab
 @shape_rule.register(ExtractDiag)
 def _shape_extract(node: Apply[ExtractDiag, Tensor], input_shapes: list[Any]) -> list[Any]:
     op, (shape,) = node.op, input_shapes
-    rest = [n for i, n in enumerate(shape) if i not in (op.axis1, op.axis2)]
+    lengths = [n for i, n in enumerate(shape) if i not in (op.axis1, op.axis2)]
     length = maximum(minimum(shape[op.axis1] + min(op.offset, 0), shape[op.axis2] - max(op.offset, 0)), 0)
-    return [(*rest, cast(length, "int64"))]
+    return [(*lengths, cast(length, "int64"))]
 
 
 @operation("diagonal")
@@ -199,8 +199,8 @@ class AllocDiag(TensorOp):
     def spread(self, lengths: Sequence[Any], side: Any) -> tuple[Any, ...]:
         """Return the shape with `lengths` in the other dimensions and `side` in those of the matrices."""
         shape = list(lengths)
-        for place in self.places:
-            shape.insert(place, side)
+        for position in self.places:
+            shape.insert(position, side)
         return tuple(shape)
 
 
@@ -378,12 +378,12 @@ def _pullback_fill_offset(node: Apply[FillDiagonalOffset, Tensor], cotangents: l
 def _pushforward_fill(
     node: Apply[FillDiagonal | FillDiagonalOffset, Tensor], tangents: list[Variable | None]
 ) -> list[Variable | None]:
-    (x, value, *rest), (dx, dv, *_) = node.inputs, tangents
+    (x, value, *others), (dx, dv, *_) = node.inputs, tangents
     if dx is None and dv is None:
         return [None]
     dx = as_tensor_variable(x).zeros_like() if dx is None else dx
     dv = as_tensor_variable(value).zeros_like() if dv is None else dv
-    return [node.op(dx, dv, *rest)]
+    return [node.op(dx, dv, *others)]
 
 
 @shape_rule.register(FillDiagonal, FillDiagonalOffset)

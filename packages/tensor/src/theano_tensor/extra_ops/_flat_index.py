@@ -73,12 +73,12 @@ class UnravelIndex(DiscreteOp):
         numbers, lengths = inputs
         shape = tuple(int(n) for n in lengths)
         try:
-            found = np.unravel_index(numbers, shape, order=self.order)  # type: ignore[call-overload]  # checked above
+            indices = np.unravel_index(numbers, shape, order=self.order)  # type: ignore[call-overload]  # checked above
         except ValueError as error:
             raise ValueError(
                 format_error(f"unravel_index: {error} (shape {shape})", context=[describe(node.inputs[0])])
             ) from error
-        for storage, part in zip(output_storage, found, strict=True):
+        for storage, part in zip(output_storage, indices, strict=True):
             storage[0] = np.array(part, dtype="int64")
 
 
@@ -130,14 +130,14 @@ class RavelMultiIndex(DiscreteOp):
         *numbers, lengths = inputs
         shape = tuple(int(n) for n in lengths)
         try:
-            found = np.ravel_multi_index(tuple(numbers), shape, mode=self.mode, order=self.order)  # type: ignore[call-overload]  # checked above
+            numbers_flat = np.ravel_multi_index(tuple(numbers), shape, mode=self.mode, order=self.order)  # type: ignore[call-overload]  # checked above
         except ValueError as error:
             raise ValueError(
                 format_error(
                     f"ravel_multi_index: {error} (shape {shape})", context=[describe(v) for v in node.inputs[:-1]]
                 )
             ) from error
-        output_storage[0][0] = np.asarray(found, dtype="int64")
+        output_storage[0][0] = np.asarray(numbers_flat, dtype="int64")
 
 
 @shape_rule.register(UnravelIndex)

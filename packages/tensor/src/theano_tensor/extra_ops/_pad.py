@@ -67,8 +67,8 @@ def pad(x: TensorLike, pad_width: TensorLike, mode: str = "constant", constant_v
     return variable
 
 
-def _widths(x: Tensor, given: Any) -> list[tuple[Any, Any]]:
-    entries = given if isinstance(given, (list, tuple, np.ndarray)) else [given]
+def _widths(x: Tensor, widths: Any) -> list[tuple[Any, Any]]:
+    entries = widths if isinstance(widths, (list, tuple, np.ndarray)) else [widths]
     pairs = [list(e) if isinstance(e, (list, tuple, np.ndarray)) else [e] for e in entries]
     if pairs and all(len(p) == 1 for p in pairs) and not isinstance(entries[0], (list, tuple, np.ndarray)):
         pairs = [[p[0] for p in pairs]]
@@ -77,7 +77,7 @@ def _widths(x: Tensor, given: Any) -> list[tuple[Any, Any]]:
     if len(pairs) != x.type.ndim or any(len(p) not in (1, 2) for p in pairs):
         raise ShapeError(
             format_error(
-                f"pad: {given!r} says nothing about {x.type.ndim} dimensions",
+                f"pad: {widths!r} says nothing about {x.type.ndim} dimensions",
                 context=[describe(x)],
                 hint="pass a number, a pair, or a pair for each dimension",
             )
@@ -91,17 +91,17 @@ def _width(value: Any) -> Any:
     return as_length(value, "a width")
 
 
-def _sources(place: Tensor, n: Tensor, mode: str) -> Tensor:
+def _sources(position: Tensor, n: Tensor, mode: str) -> Tensor:
     """Return which element stands at each place, counted from the first element of the tensor."""
     if mode == "edge":
-        return clip(place, 0, n - 1)
+        return clip(position, 0, n - 1)
     if mode == "wrap":
-        return mod(place, n)
+        return mod(position, n)
     # A mirrored tensor repeats itself with a period of twice its length, less both ends if these are not repeated.
     if mode == "symmetric":
         period = 2 * n
-        along = mod(place, period)
+        along = mod(position, period)
         return minimum(along, period - 1 - along)
     period = as_length(2 * n - 2)
-    along = mod(place, period.clip(1, np.iinfo("int64").max))
+    along = mod(position, period.clip(1, np.iinfo("int64").max))
     return minimum(along, period - along)

@@ -144,9 +144,9 @@ class Unique(Op):
         axis = None if self.axis is None else one_axis("unique", self.axis, variable)
         shape = [None] if axis is None else [None if i == axis else n for i, n in enumerate(variable.type.shape)]
         outputs = [tensor_type(variable.type.dtype, shape).make_variable()]
-        wanted = (self.return_index, self.return_inverse, self.return_counts)
+        flags = (self.return_index, self.return_inverse, self.return_counts)
         lengths = (None, None if axis is None else variable.type.shape[axis], None)
-        outputs += [tensor_type("int64", (n,)).make_variable() for flag, n in zip(wanted, lengths, strict=True) if flag]
+        outputs += [tensor_type("int64", (n,)).make_variable() for flag, n in zip(flags, lengths, strict=True) if flag]
         return Apply(self, [variable], outputs)
 
     def perform(
@@ -154,8 +154,8 @@ class Unique(Op):
     ) -> None:
         """Find the distinct elements with NumPy."""
         numpy_unique: Any = np.unique  # its annotations want literal flags
-        found = numpy_unique(inputs[0], self.return_index, self.return_inverse, self.return_counts, axis=self.axis)
-        results = list(found) if isinstance(found, tuple) else [found]
+        outcomes = numpy_unique(inputs[0], self.return_index, self.return_inverse, self.return_counts, axis=self.axis)
+        results = list(outcomes) if isinstance(outcomes, tuple) else [outcomes]
         output_storage[0][0] = results[0]
         # NumPy gives the inverse in different shapes, depending on its version.
         for storage, numbers in zip(output_storage[1:], results[1:], strict=True):
@@ -180,12 +180,12 @@ def _pullback_unique(node: Apply[Unique, Tensor], cotangents: list[Variable]) ->
 
 @pushforward.register(Unique)
 def _pushforward_unique(node: Apply[Unique, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
-    rest: list[Variable | None] = [None] * (len(node.outputs) - 1)
+    gradients: list[Variable | None] = [None] * (len(node.outputs) - 1)
     if tangents[0] is None:
-        return [None, *rest]
+        return [None, *gradients]
     first = Unique(return_index=True, axis=node.op.axis)(node.inputs[0])[1]
     t = as_tensor_variable(tangents[0])
-    return [take(flatten(t), first) if node.op.axis is None else take(t, first, axis=node.op.axis), *rest]
+    return [take(flatten(t), first) if node.op.axis is None else take(t, first, axis=node.op.axis), *gradients]
 
 
 @shape_rule.register(Unique)
@@ -201,8 +201,8 @@ def _shape_unique(node: Apply[Unique, Tensor], input_shapes: list[Any]) -> list[
         axis %= len(shape)
         total = shape[axis]
         shapes = [tuple(None if i == axis else n for i, n in enumerate(shape))]
-    wanted = (node.op.return_index, node.op.return_inverse, node.op.return_counts)
-    return shapes + [(n,) for flag, n in zip(wanted, (None, total, None), strict=True) if flag]
+    flags = (node.op.return_index, node.op.return_inverse, node.op.return_counts)
+    return shapes + [(n,) for flag, n in zip(flags, (None, total, None), strict=True) if flag]
 
 
 def unique(

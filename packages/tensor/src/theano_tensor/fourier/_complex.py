@@ -66,8 +66,10 @@ class Fourier(TensorOp):
                 )
             )
         library = scipy_fft()
-        found = library.ifftn(x, axes=self.axes, norm="forward") if self.inverse else library.fftn(x, axes=self.axes)
-        output_storage[0][0] = np.asarray(found, dtype=node.outputs[0].type.dtype)
+        transformed = (
+            library.ifftn(x, axes=self.axes, norm="forward") if self.inverse else library.fftn(x, axes=self.axes)
+        )
+        output_storage[0][0] = np.asarray(transformed, dtype=node.outputs[0].type.dtype)
 
 
 @native_kernel.register(Fourier)

@@ -41,5 +41,5 @@ def scaled(result: Tensor, lengths: Sequence[Any], norm: str | None, *, inverse:
     count: Tensor = cast(lengths[0], dtype)
     for n in lengths[1:]:
         count = count * cast(n, dtype)
-    whole: Tensor = result * (np.ones((), dtype) / (sqrt(count) if norm == "ortho" else count))
-    return whole
+    result_scaled: Tensor = result * (np.ones((), dtype) / (sqrt(count) if norm == "ortho" else count))
+    return result_scaled

@@ -76,8 +76,8 @@ class RealFourier(TensorOp):
                     f"rfft: there is nothing to transform in shape {x.shape}", context=[describe(node.inputs[0])]
                 )
             )
-        found = np.ascontiguousarray(scipy_fft().rfftn(x, axes=tuple(range(1, x.ndim))))
-        output_storage[0][0] = found.view(x.dtype).reshape(*found.shape, 2)
+        transformed = np.ascontiguousarray(scipy_fft().rfftn(x, axes=tuple(range(1, x.ndim))))
+        output_storage[0][0] = transformed.view(x.dtype).reshape(*transformed.shape, 2)
 
 
 class InverseRealFourier(TensorOp):

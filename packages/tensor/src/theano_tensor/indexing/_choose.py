@@ -61,14 +61,14 @@ class Choose(TensorOp):
 
     def make_node(self, a: TensorLike, *choices: TensorLike) -> Apply[Self, Tensor]:
         """Apply to numbers and choices."""
-        index, given = _numbers(a), [as_tensor_variable(c) for c in choices]
-        if not given:
+        index, options = _numbers(a), [as_tensor_variable(c) for c in choices]
+        if not options:
             raise ShapeError(format_error("choose: there is nothing to choose from", hint="give at least one choice"))
-        dtype = upcast(*(c.type.dtype for c in given))
-        ndim = max(v.type.ndim for v in (index, *given))
-        inputs = [_padded(v, ndim) for v in (index, *(cast(c, dtype) for c in given))]
+        dtype = upcast(*(c.type.dtype for c in options))
+        ndim = max(v.type.ndim for v in (index, *options))
+        inputs = [_padded(v, ndim) for v in (index, *(cast(c, dtype) for c in options))]
         try:
-            shape = broadcast_static("choose", inputs, [index, *given])
+            shape = broadcast_static("choose", inputs, [index, *options])
         except ShapeError as error:
             return refused_broadcast(error, inputs, [dtype])
         return Apply(self, inputs, [tensor_type(dtype, shape).make_variable()])
@@ -89,11 +89,11 @@ class Choose(TensorOp):
                     hint='use numbers from 0 up, or mode="wrap" or mode="clip"',
                 )
             )
-        wanted = np.mod(index, count) if self.mode == "wrap" else np.clip(index, 0, count - 1)
+        index_in_range = np.mod(index, count) if self.mode == "wrap" else np.clip(index, 0, count - 1)
         result = np.empty(shape, dtype=node.outputs[0].type.dtype)
-        wanted = np.broadcast_to(wanted, shape)
+        index_in_range = np.broadcast_to(index_in_range, shape)
         for k, choice in enumerate(choices):
-            np.copyto(result, choice, where=wanted == k)
+            np.copyto(result, choice, where=index_in_range == k)
         output_storage[0][0] = result
 
     def connection_pattern(self, node: Apply[Self, Tensor]) -> list[list[bool]]:
@@ -148,9 +148,9 @@ def _pushforward(node: Apply[Choose, Tensor], tangents: list[Variable | None]) -
 def _shape(node: Apply[Choose, Tensor], input_shapes: list[Any]) -> list[Any]:
     static = node.outputs[0].type.shape
     result: list[Any] = []
-    for axis, known in enumerate(static):
+    for axis, length in enumerate(static):
         open_ = [s[axis] for v, s in zip(node.inputs, input_shapes, strict=True) if v.type.shape[axis] != 1]
-        result.append(known if known is not None else open_[0])
+        result.append(length if length is not None else open_[0])
     return [tuple(result)]
 
 
@@ -190,17 +190,19 @@ def choose(a: TensorLike, choices: TensorLike, out: None = None, mode: str = "ra
     if out is not None:
         raise ValueError(format_error("choose: an expression cannot be written into `out`", hint="leave it out"))
     if not isinstance(choices, (list, tuple)):
-        whole = as_tensor_variable(choices)
-        if not whole.type.ndim:
+        choices_variable = as_tensor_variable(choices)
+        if not choices_variable.type.ndim:
             raise ShapeError(
                 format_error(
-                    "choose: a scalar has no choices", context=[describe(whole)], hint="pass a list of tensors"
+                    "choose: a scalar has no choices",
+                    context=[describe(choices_variable)],
+                    hint="pass a list of tensors",
                 )
             )
-        count = whole.type.shape[0]
+        count = choices_variable.type.shape[0]
         if count is None:
-            return _chosen_of(_numbers(a), whole, mode)
-        choices = [whole[k] for k in range(count)]
+            return _chosen_of(_numbers(a), choices_variable, mode)
+        choices = [choices_variable[k] for k in range(count)]
     result: Tensor = Choose(mode)(a, *choices)
     return result
 
@@ -211,8 +213,8 @@ def _chosen_of(numbers: Tensor, choices: Tensor, mode: str) -> Tensor:
     ndim = max(numbers.type.ndim, choices.type.ndim - 1)
     index = cast(_padded(numbers, ndim), "int64")
     added = ["x"] * (ndim + 1 - choices.type.ndim)
-    whole = dimshuffle(choices, [0, *added, *range(1, choices.type.ndim)])
-    count = shape_i(whole, 0)
+    aligned = dimshuffle(choices, [0, *added, *range(1, choices.type.ndim)])
+    count = shape_i(aligned, 0)
     if mode == "wrap":
         index = mod(index, count)
     elif mode == "clip":
@@ -222,12 +224,12 @@ def _chosen_of(numbers: Tensor, choices: Tensor, mode: str) -> Tensor:
         index = CheckAndRaise(ValueError, "choose: a number is out of range for the choices")(index, fits)
     places: list[Any] = []
     for axis in range(ndim):
-        if whole.type.shape[axis + 1] == 1:
+        if aligned.type.shape[axis + 1] == 1:
             places.append(0)
         else:
             along = ["x"] * axis + [0] + ["x"] * (ndim - axis - 1)
-            places.append(dimshuffle(arange(shape_i(whole, axis + 1)), along))
-    return getitem(whole, (index, *places))
+            places.append(dimshuffle(arange(shape_i(aligned, axis + 1)), along))
+    return getitem(aligned, (index, *places))
 
 
 batch_rule.register(Choose)(run_in_a_loop)

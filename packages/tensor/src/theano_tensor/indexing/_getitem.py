@@ -51,8 +51,8 @@ def getitem(x: TensorLike, index: IndexLike) -> Tensor:
 
 
 def _arrays_first(part: Tensor, x: Tensor, parsed: ParsedIndex) -> Tensor:
-    found = layout(parsed.entries, parsed.inputs, x.type.ndim)
-    before, stop = len(found.before), len(found.before) + found.ndim
+    plan = layout(parsed.entries, parsed.inputs, x.type.ndim)
+    before, stop = len(plan.before), len(plan.before) + plan.ndim
     order = [*range(before, stop), *range(before), *range(stop, part.type.ndim)]
     return dimshuffle(part, order) if before else part
 
@@ -154,13 +154,13 @@ def inc_subtensor(
         owner = variable.owner
     result: Tensor
     if owner is not None and isinstance(owner.op, Subtensor):
-        whole, *index = owner.inputs
+        source, *index = owner.inputs
         aliased = [(0, 1)] if tolerate_inplace_aliasing else None
-        result = IncSubtensor(owner.op.entries, inplace, set_instead_of_inc, aliased)(whole, part, *index)
+        result = IncSubtensor(owner.op.entries, inplace, set_instead_of_inc, aliased)(source, part, *index)
         return result
     if owner is not None and isinstance(owner.op, AdvancedSubtensor):
-        whole, *index = owner.inputs
-        result = change_of(owner.op, set_instead_of_inc, ignore_duplicates, inplace)(whole, part, *index)
+        source, *index = owner.inputs
+        result = change_of(owner.op, set_instead_of_inc, ignore_duplicates, inplace)(source, part, *index)
         return result
     shown = as_tensor_variable(x)
     raise TypeError(
@@ -180,9 +180,9 @@ def _undo(order: Sequence[Any], inner: Tensor, outer: Tensor, part: Tensor) -> T
     if open_:
         full = addbroadcast(full, *open_)
     back: list[Any] = ["x"] * inner.type.ndim
-    for place, axis in enumerate(order):
+    for position, axis in enumerate(order):
         if axis != "x":
-            back[axis] = place
+            back[axis] = position
     return dimshuffle(full, back)
 
 

@@ -52,12 +52,12 @@ def layout(entries: Entries, inputs: Sequence[Variable], ndim: int) -> Layout:
     places: list[int] = []
     axis = 0
     items = as_python(entries, inputs)
-    for place, item in enumerate(items):
+    for position, item in enumerate(items):
         if item is None or isinstance(item, slice):
-            plain.append((place, None if item is None else (axis, item)))
+            plain.append((position, None if item is None else (axis, item)))
         else:
             arrays.append((axis, item))
-            places.append(place)
+            places.append(position)
         axis += consumed(item)
     plain.extend((len(items) + k, (a, slice(None))) for k, a in enumerate(range(axis, ndim)))
     neighbours = places == list(range(places[0], places[0] + len(places)))
@@ -92,15 +92,15 @@ def static_advanced(shape: StaticShape, entries: Entries, inputs: Sequence[Varia
     IndexError
         If a known number is out of range of a known length, or known lengths do not fit.
     """
-    found = layout(entries, inputs, len(shape))
-    for axis, item in found.arrays:
+    plan = layout(entries, inputs, len(shape))
+    for axis, item in plan.arrays:
         _check_known(shape, axis, item)
 
     def length(part: Any) -> int | None:
         return 1 if part is None else static_slice_length(shape[part[0]], part[1])
 
-    index = _static_broadcast([array_shape(item) for _, item in found.arrays], found.ndim)
-    return (*map(length, found.before), *index, *map(length, found.after))
+    index = _static_broadcast([array_shape(item) for _, item in plan.arrays], plan.ndim)
+    return (*map(length, plan.before), *index, *map(length, plan.after))
 
 
 def _check_known(shape: StaticShape, axis: int, item: Any) -> None:
@@ -121,14 +121,14 @@ def _check_known(shape: StaticShape, axis: int, item: Any) -> None:
 
 def _static_broadcast(shapes: Sequence[StaticShape], ndim: int) -> StaticShape:
     result: list[int | None] = []
-    for place in range(ndim):
-        own = [s[place - ndim + len(s)] for s in shapes if place - ndim + len(s) >= 0]
-        lengths = {n for n in own if n != 1}
-        known = lengths - {None}
-        if len(known) > 1:
+    for position in range(ndim):
+        lengths_here = [s[position - ndim + len(s)] for s in shapes if position - ndim + len(s) >= 0]
+        lengths = {n for n in lengths_here if n != 1}
+        lengths_known = lengths - {None}
+        if len(lengths_known) > 1:
             texts = ", ".join(str(s).replace("None", "?") for s in shapes)
             raise IndexError(f"shape mismatch: indexing arrays could not be broadcast together with shapes {texts}")
-        result.append(known.pop() if known else None if lengths else 1)
+        result.append(lengths_known.pop() if lengths_known else None if lengths else 1)
     return tuple(result)
 
 
@@ -159,10 +159,10 @@ def check_arrays(found: Layout, items: Sequence[Any], x_shape: Sequence[int]) ->
         if not mask:
             _check_range(value, x_shape[axis], axis)
         shapes.append((int(np.count_nonzero(value)),) if mask else np.shape(value))
-    for place in range(found.ndim):
+    for d in range(found.ndim):
         lengths = set()
         for (_, item), shape in zip(found.arrays, shapes, strict=True):
-            at = place - found.ndim + len(shape)
+            at = d - found.ndim + len(shape)
             # A mask that selects one element broadcasts, as in NumPy: nothing is known of it before.
             if at >= 0 and not (shape[at] == 1 if is_mask(item) else broadcast_pattern(item)[at]):
                 lengths.add(shape[at])

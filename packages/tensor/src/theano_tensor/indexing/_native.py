@@ -44,17 +44,17 @@ def index_entries(node: Apply, first: int) -> tuple[IndexEntry, ...]:
         position += 1
         return IndexInput(position - 1)
 
-    found: list[IndexEntry] = []
+    kinds: list[IndexEntry] = []
     for item in as_python(node.op.entries, node.inputs[first:]):
         if isinstance(item, slice):
             start, stop = bound(item.start), bound(item.stop)
-            found.append(IndexSlice(start, stop, bound(item.step)))
+            kinds.append(IndexSlice(start, stop, bound(item.step)))
         elif isinstance(item, Variable) and (is_mask(item) or broadcast_pattern(item)):
-            found.append(IndexArray(position, is_mask(item), broadcast_pattern(item)))
+            kinds.append(IndexArray(position, is_mask(item), broadcast_pattern(item)))
             position += 1
         else:
-            found.append(bound(item))
-    return tuple(found)
+            kinds.append(bound(item))
+    return tuple(kinds)
 
 
 def operand_types(node: Apply) -> tuple[tuple[str, ...], tuple[int, ...]]:

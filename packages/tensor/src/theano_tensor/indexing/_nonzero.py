@@ -46,8 +46,8 @@ class Nonzero(Op):
         self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Find the elements."""
-        for storage, found in zip(output_storage, np.nonzero(inputs[0]), strict=True):
-            storage[0] = np.ascontiguousarray(found, dtype="int64")
+        for storage, indices in zip(output_storage, np.nonzero(inputs[0]), strict=True):
+            storage[0] = np.ascontiguousarray(indices, dtype="int64")
 
     def connection_pattern(self, node: Apply[Self, Tensor]) -> list[list[bool]]:
         """Numbers do not depend differentiably on the elements."""
@@ -100,8 +100,8 @@ def nonzero(a: TensorLike, return_matrix: bool = False) -> Any:
     >>> len(T.nonzero(T.dmatrix("x")))
     2
     """
-    found = tuple(Nonzero()(as_tensor_variable(a), return_list=True))
-    return stack(list(found), axis=0) if return_matrix else found
+    results = tuple(Nonzero()(as_tensor_variable(a), return_list=True))
+    return stack(list(results), axis=0) if return_matrix else results
 
 
 @operation("flatnonzero")
@@ -125,8 +125,8 @@ def flatnonzero(a: TensorLike) -> Tensor:
     TensorType(int64, vector)
     """
     variable = as_tensor_variable(a)
-    found: tuple[Tensor, ...] = nonzero(flatten(variable) if variable.type.ndim else variable)
-    return found[0]
+    indices: tuple[Tensor, ...] = nonzero(flatten(variable) if variable.type.ndim else variable)
+    return indices[0]
 
 
 @operation("nonzero_values")

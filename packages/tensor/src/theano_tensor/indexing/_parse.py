@@ -55,11 +55,11 @@ def parse_index(x: Tensor, index: Any) -> ParsedIndex:
         If it is no index, or has more entries than `x` has dimensions.
     """
     items = [_normal(x, item) for item in (index if isinstance(index, tuple) else (index,))]
-    wanted = sum(consumed(item) for item in items)
-    if wanted > x.type.ndim:
+    count = sum(consumed(item) for item in items)
+    if count > x.type.ndim:
         raise IndexingError(
             format_error(
-                f"too many indices for array: {wanted} for {x.type.ndim} dimensions",
+                f"too many indices for array: {count} for {x.type.ndim} dimensions",
                 context=[describe(x)],
                 hint="use at most x.ndim indices; a mask counts once for each of its dimensions",
             )
@@ -70,7 +70,7 @@ def parse_index(x: Tensor, index: Any) -> ParsedIndex:
                 "an index can have only one Ellipsis (...)", context=[describe(x)], hint="write `:` for the others"
             )
         )
-    missing = x.type.ndim - wanted
+    missing = x.type.ndim - count
     apart = not missing and any(item is Ellipsis for item in items) and _ellipsis_between(items)
     items = _with_lengths(x, _expand(items, missing))
     inputs: list[Tensor] = []
@@ -92,17 +92,17 @@ INDEX_FORMS: dict[type[Type], Callable[[Variable], Any]] = {}
 
 def _with_lengths(x: Tensor, items: list[Any]) -> list[Any]:
     """Return entries in which the ones that wait for the length of their dimension have got it."""
-    axis, found = 0, []
+    axis, items_with_lengths = 0, []
     for item in items:
-        found.append(item(x.shape[axis]) if callable(item) else item)
+        items_with_lengths.append(item(x.shape[axis]) if callable(item) else item)
         axis += consumed(item)
-    return found
+    return items_with_lengths
 
 
 def _ellipsis_between(items: list[Any]) -> bool:
-    place = next(i for i, item in enumerate(items) if item is Ellipsis)
+    position = next(i for i, item in enumerate(items) if item is Ellipsis)
     arrays = [i for i, item in enumerate(items) if isinstance(item, (int, Tensor))]
-    return bool(arrays) and arrays[0] < place < arrays[-1]
+    return bool(arrays) and arrays[0] < position < arrays[-1]
 
 
 def is_array_index(item: Any) -> bool:
@@ -129,16 +129,16 @@ def _order(x: Tensor, entries: list[Entry]) -> tuple[int | str, ...]:
     Dimensions that the index does not name are dropped where all of them are broadcastable, as Theano 1.0 does.
     """
     order: list[int | str] = []
-    kept = 0
+    n_kept = 0
     for entry in entries:
         if entry is NEWAXIS:
             order.append("x")
         elif isinstance(entry, Slice):
-            order.append(kept)
-            kept += 1
+            order.append(n_kept)
+            n_kept += 1
     unnamed = x.type.shape[sum(entry is not NEWAXIS for entry in entries) :]
     if not unnamed or set(unnamed) != {1}:
-        return (*order, *range(kept, kept + len(unnamed)))
+        return (*order, *range(n_kept, n_kept + len(unnamed)))
     text = format_error(  # without the variable, so that each line warns once
         "an index with None drops the broadcastable dimensions that it does not name, unlike in NumPy",
         hint="name all dimensions, as in x[:, None, :] or x[:, None, ...], to keep them",
@@ -216,8 +216,8 @@ def _array(x: Tensor, item: Any) -> Any:
     if isinstance(variable, TensorConstant) and variable.type.dtype != "uint64" and variable.type.ndim:
         return constant(variable.data.astype("int64"), name=variable.name)
     if variable.type.ndim == 0:
-        known = static_int(variable)
-        return variable if known is None else known
+        length = static_int(variable)
+        return variable if length is None else length
     return variable
 
 

@@ -55,8 +55,8 @@ def fitting_part(x: Tensor, part: Tensor, shape: StaticShape, *, replaces: bool)
                 hint="index more dimensions, or reshape the part",
             )
         )
-    for length, wanted in zip(reversed(part.type.shape), reversed(shape), strict=False):
-        if length not in (None, 1) and wanted is not None and length != wanted:
+    for length, length_needed in zip(reversed(part.type.shape), reversed(shape), strict=False):
+        if length not in (None, 1) and length_needed is not None and length != length_needed:
             error = PartError(
                 format_error(
                     f"a part of shape {part.type.shape} does not fit into {shape}",
@@ -80,9 +80,9 @@ def check_values(node: Apply, y: Array, shape: Sequence[int]) -> None:
         If it does not fit into `shape`.
     """
     part = node.inputs[1]
-    own = part.type.broadcastable
+    pattern = part.type.broadcastable
     fits = all(
-        have == want or (own[len(own) - 1 - k] and have == 1)
+        have == want or (pattern[len(pattern) - 1 - k] and have == 1)
         for k, (have, want) in enumerate(zip(reversed(y.shape), reversed(shape), strict=False))
     )
     if not fits:

@@ -160,10 +160,10 @@ def indexed(x: Tensor, entries: Entries, inputs: Sequence[Variable]) -> tuple[Te
 
 @known_integers.register(Subtensor)
 def _known_integers(op: Subtensor, node: Apply, depth: int) -> Integers | None:
-    found = integers_in(node.inputs[0], depth) if len(node.inputs) == len(op.entries) == 1 else None
-    if found is None:
+    integers = integers_in(node.inputs[0], depth) if len(node.inputs) == len(op.entries) == 1 else None
+    if integers is None:
         return None
-    part = found[fill_in(op.entries, ())[0]]
+    part = integers[fill_in(op.entries, ())[0]]
     return part if isinstance(part, list) else [part]
 
 

@@ -134,10 +134,10 @@ def as_entries(index: Any) -> Entries:
 def _as_entry(item: Any) -> Entry:
     if isinstance(item, slice):
         return Slice(_as_bound(item.start), _as_bound(item.stop), _as_bound(item.step))
-    found = item if isinstance(item, Slice) else _as_bound(item)
-    if found is None:
+    entry = item if isinstance(item, Slice) else _as_bound(item)
+    if entry is None:
         raise TypeError("None is no entry of an index of views: use dimshuffle for a new axis")
-    return found
+    return entry
 
 
 def _as_bound(item: Any) -> Bound:

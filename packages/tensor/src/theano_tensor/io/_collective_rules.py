@@ -36,10 +36,10 @@ def _copies(node: Apply[MPIBroadcast], cotangents: list[Variable]) -> Found:
 
 
 def _undefined(node: Apply) -> Variable:
-    found: Variable = grad_undefined(
+    undefined: Variable = grad_undefined(
         node.op, 0, node.inputs[0], "only sums over processes are differentiated; use operation='sum'"
     )
-    return found
+    return undefined
 
 
 @pushforward.register(CollectiveOp)

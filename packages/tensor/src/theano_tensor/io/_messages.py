@@ -33,8 +33,8 @@ class MessageOp(DiscreteOp):
         return False
 
     def __str__(self) -> str:
-        place = next((f"{name}: {getattr(self, name)}, " for name in ("source", "dest") if hasattr(self, name)), "")
-        return f"{type(self).__name__}{{{place}tag: {self.tag}}}"
+        peer = next((f"{name}: {getattr(self, name)}, " for name in ("source", "dest") if hasattr(self, name)), "")
+        return f"{type(self).__name__}{{{peer}tag: {self.tag}}}"
 
 
 def number(given: Any, what: str) -> int:
@@ -194,8 +194,8 @@ class MPIRecvWait(MessageOp):
 
     def make_node(self, request: Variable, data: Variable) -> Apply[Self]:
         """Apply to the outputs of an `MPIRecv`."""
-        given = _request_and_array(self, request, data)
-        return Apply(self, given, [data.type.make_variable()])
+        operands = _request_and_array(self, request, data)
+        return Apply(self, operands, [data.type.make_variable()])
 
     def perform(
         self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
@@ -245,8 +245,8 @@ def isend(var: Any, dest: int, tag: int) -> list[Any]:
     list of Variable
         The request, and the array, which must not be changed meanwhile: ``MPISendWait(tag)(*isend(...))`` waits.
     """
-    found: list[Any] = MPISend(dest, tag)(var)
-    return found
+    results: list[Any] = MPISend(dest, tag)(var)
+    return results
 
 
 def send(var: Any, dest: int, tag: int) -> Variable:
@@ -277,8 +277,8 @@ def send(var: Any, dest: int, tag: int) -> Variable:
     >>> T.send(T.dvector("x"), dest=1, tag=7).type
     Generic
     """
-    found: Variable = MPISendWait(tag)(*isend(var, dest, tag))
-    return found
+    result: Variable = MPISendWait(tag)(*isend(var, dest, tag))
+    return result
 
 
 def irecv(shape: Sequence[int], dtype: DTypeLike, source: int, tag: int) -> list[Any]:
@@ -297,8 +297,8 @@ def irecv(shape: Sequence[int], dtype: DTypeLike, source: int, tag: int) -> list
     list of Variable
         The request, and the array, which is there after the wait: ``MPIRecvWait(tag)(*irecv(...))``.
     """
-    found: list[Any] = MPIRecv(source, tag, shape, dtype)()
-    return found
+    results: list[Any] = MPIRecv(source, tag, shape, dtype)()
+    return results
 
 
 def recv(shape: Sequence[int], dtype: DTypeLike, source: int, tag: int) -> Any:

@@ -62,18 +62,18 @@ def _others(fgraph: FunctionGraph, mine: Feature) -> dict[Apply, list[Apply]]:
 def _needed(fgraph: FunctionGraph, before: Orderings, order: Sequence[Apply]) -> set[Apply]:
     """Return the nodes that run in any case: all but the ones that are only in a branch."""
     stack = [v.owner for v in fgraph.outputs if v.owner is not None]
-    found: set[Apply] = set()
+    needed: set[Apply] = set()
     while stack:
         node = stack.pop()
-        if node in found:
+        if node in needed:
             continue
-        found.add(node)
+        needed.add(node)
         rule: Callable[[Apply], Branch | None] | None = lazy_form.get(node.op)
         branch = None if rule is None else rule(node)
         strict = node.inputs if branch is None else [node.inputs[branch.condition]]
         stack.extend(v.owner for v in strict if v.owner is not None)
         stack.extend(before.get(node, ()))
-    return found
+    return needed
 
 
 def sort_messages(order: Sequence[Apply], before: Orderings) -> list[Apply]:
@@ -112,12 +112,12 @@ def sort_messages(order: Sequence[Apply], before: Orderings) -> list[Apply]:
 
 def _feeds_a_start(order: Sequence[Apply], before: Orderings) -> set[Apply]:
     """Return the nodes that some message waits for to start."""
-    found: set[Apply] = set()
+    nodes: set[Apply] = set()
     for node in reversed(order):
-        if node in found or mpi_send_wait_key(node) < 0:
-            found.update(v.owner for v in node.inputs if v.owner is not None)
-            found.update(before.get(node, ()))
-    return found
+        if node in nodes or mpi_send_wait_key(node) < 0:
+            nodes.update(v.owner for v in node.inputs if v.owner is not None)
+            nodes.update(before.get(node, ()))
+    return nodes
 
 
 class OrderMessages(GraphRewriter):

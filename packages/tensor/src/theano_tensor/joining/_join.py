@@ -131,13 +131,13 @@ class Join(TensorOp):
 
 @known_integers.register(Join)
 def _known_integers(op: Join, node: Apply, depth: int) -> Integers | None:
-    found: Integers = []
+    integers: Integers = []
     for part in node.inputs[1:]:
-        known = integers_in(part, depth)
-        if known is None:
+        integers_of_part = integers_in(part, depth)
+        if integers_of_part is None:
             return None
-        found += known
-    return found
+        integers += integers_of_part
+    return integers
 
 
 def _known_axis(axis: Variable) -> int | None:
@@ -149,10 +149,10 @@ def _known_axis(axis: Variable) -> int | None:
 
 def _joined_length(parts: Sequence[Tensor], axis: int, joined: int) -> int | None:
     lengths = [p.type.shape[axis] for p in parts]
-    known = [n for n in lengths if n is not None]
+    lengths_known = [n for n in lengths if n is not None]
     if axis == joined:
-        return sum(known) if len(known) == len(lengths) else None
-    return known[0] if known else None
+        return sum(lengths_known) if len(lengths_known) == len(lengths) else None
+    return lengths_known[0] if lengths_known else None
 
 
 def _of_one_size(parts: list[Tensor], joined: int) -> list[Tensor]:
@@ -274,11 +274,11 @@ def _pullback_join(node: Apply[Join, Tensor], cotangents: list[Variable]) -> lis
     axis, *parts = node.inputs
     if len(parts) == 1:
         return [None, cotangents[0]]
-    known = static_int(axis)
-    if known is None:
+    axis_number = static_int(axis)
+    if axis_number is None:
         lengths = make_vector(*(p.shape[axis] for p in parts))
     else:
-        lengths = make_vector(*(shape_i(p, known) for p in parts))
+        lengths = make_vector(*(shape_i(p, axis_number) for p in parts))
     return [None, *Split(len(parts))(cotangents[0], axis, lengths)]
 
 
@@ -292,10 +292,10 @@ def _pullback_split(node: Apply[Split, Tensor], cotangents: list[Variable]) -> l
 @pushforward.register(Join)
 def _pushforward_join(node: Apply[Join, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     axis, *parts = node.inputs
-    given = tangents[1:]
-    if all(t is None for t in given):
+    tangents_of_parts = tangents[1:]
+    if all(t is None for t in tangents_of_parts):
         return [None]
-    return [Join()(axis, *(p.zeros_like() if t is None else t for p, t in zip(parts, given, strict=True)))]
+    return [Join()(axis, *(p.zeros_like() if t is None else t for p, t in zip(parts, tangents_of_parts, strict=True)))]
 
 
 @pushforward.register(Split)

@@ -78,8 +78,8 @@ class ExpmGrad(MatrixOp):
         a_h, n = adjoint(A), shape_i(A, -1 % A.type.ndim)
         upper = concatenate([a_h, gw], axis=A.type.ndim - 1)
         lower = concatenate([a_h.zeros_like(), a_h], axis=A.type.ndim - 1)
-        whole: Tensor = expm(concatenate([upper, lower], axis=A.type.ndim - 2))
-        return whole[..., :n, n:]
+        exponential: Tensor = expm(concatenate([upper, lower], axis=A.type.ndim - 2))
+        return exponential[..., :n, n:]
 
 
 # The coefficients of the rational approximation of degree 13, and the norm up to which it is exact.

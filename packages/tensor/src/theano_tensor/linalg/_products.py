@@ -125,9 +125,9 @@ def norm(x: TensorLike, ord: float | str | None = None) -> Tensor:
     if ndim == 1 and (ord in _INFINITE or not isinstance(ord, str)):
         return vector_norm(variable, float(ord))
     if ndim == 2:
-        found = _matrix_norm(variable, ord)
-        if found is not None:
-            return found
+        result = _matrix_norm(variable, ord)
+        if result is not None:
+            return result
     raise ValueError(
         format_error(
             f"norm: there is no norm of order {ord!r} of {ndim} dimensions",

@@ -170,10 +170,10 @@ class Lstsq(MatrixOp):
                 "pass a matrix, a vector or a matrix, and a number",
             )
         try:
-            found = np.linalg.lstsq(a, b, rcond=float(rcond))
+            results = np.linalg.lstsq(a, b, rcond=float(rcond))
         except np.linalg.LinAlgError as error:
             raise linear_error(f"lstsq: {error}", node, "both need the same number of rows") from None
-        for storage, value, output in zip(output_storage, found, node.outputs, strict=True):
+        for storage, value, output in zip(output_storage, results, node.outputs, strict=True):
             storage[0] = np.asarray(value, dtype=output.type.dtype)
 
     def connection_pattern(self, node: Apply[Self, Tensor]) -> list[list[bool]]:
@@ -306,5 +306,5 @@ def lstsq(a: TensorLike, b: TensorLike, rcond: TensorLike = -1.0) -> list[Tensor
     >>> nlinalg.lstsq(T.constant([[1.0], [1.0]]), T.constant([1.0, 3.0]))[0].eval()
     array([2.])
     """
-    found: list[Tensor] = Lstsq()(a, b, rcond)
-    return found
+    results: list[Tensor] = Lstsq()(a, b, rcond)
+    return results

@@ -63,8 +63,8 @@ def _own_factor_of(fgraph: FunctionGraph, variable: Tensor) -> Tensor | None:
     if node is None or not isinstance(node.op, Dot):
         return None
     left, right = node.inputs
-    own = _untransposed(right) is left or _untransposed(left) is right
-    return left if own and _triangle(fgraph, left) == "lower_triangular" else None
+    has_transpose = _untransposed(right) is left or _untransposed(left) is right
+    return left if has_transpose and _triangle(fgraph, left) == "lower_triangular" else None
 
 
 def _factor_of(fgraph: FunctionGraph, variable: Tensor) -> Tensor | None:
@@ -84,9 +84,9 @@ def _any_factor_of(fgraph: FunctionGraph, variable: Tensor) -> Tensor | None:
 def _triangle(fgraph: FunctionGraph, variable: Tensor) -> str | None:
     """Return which triangle of a matrix holds all that is not zero, where this is known."""
     other = {"lower_triangular": "upper_triangular", "upper_triangular": "lower_triangular"}
-    known = hints_of(fgraph, variable)
+    hints = hints_of(fgraph, variable)
     for name in other:
-        if known.get(name):
+        if hints.get(name):
             return name
     node = variable.owner
     if node is not None and isinstance(node.op, Cholesky):
@@ -172,8 +172,8 @@ def has_factor(fgraph: FunctionGraph, node: Apply[Any, Tensor], a: Tensor) -> bo
     """A factor of the matrix is known, of the dtype of the result."""
     if node.op.A_structure not in ("general", "symmetric") or a.type.ndim != 2 or node.op.destroy_map:
         return False
-    known = as_matrices("cholesky", a) if _is_definite(fgraph, a) else _own_factor_of(fgraph, a)
-    return known is not None and bool(known.type.dtype == node.outputs[0].type.dtype)
+    factor = as_matrices("cholesky", a) if _is_definite(fgraph, a) else _own_factor_of(fgraph, a)
+    return factor is not None and bool(factor.type.dtype == node.outputs[0].type.dtype)
 
 
 @built("factor")
@@ -196,8 +196,8 @@ def symmetric_solve(a: Anything, b: Anything) -> Equations:
 
 def is_only_symmetric(fgraph: FunctionGraph, a: Tensor) -> bool:
     """The matrix is hinted to be symmetric, and not to be positive definite."""
-    known = hints_of(fgraph, a)
-    return bool(known.get("symmetric") and not known.get("psd"))
+    hints = hints_of(fgraph, a)
+    return bool(hints.get("symmetric") and not hints.get("psd"))
 
 
 @rule(Det, phases=(Phase.SPECIALIZE,), tags=_RUN, key="local_det_chol")
@@ -229,9 +229,9 @@ def log_of_determinant(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> 
     if inner is not None and isinstance(inner.op, Det):
         x = inner.inputs[0]
         if _triangle(fgraph, x) is None:
-            known = _logarithm_of_size(fgraph, x)
-            if known is not None:
-                return _as_replacement(node, known)
+            logarithm = _logarithm_of_size(fgraph, x)
+            if logarithm is not None:
+                return _as_replacement(node, logarithm)
         if x.type.dtype.startswith("complex"):
             return None
         sign, size = SLogDet()(x)
@@ -292,13 +292,13 @@ def _is_inverted(fgraph: FunctionGraph, matrix: Tensor) -> bool:
         if not pending:
             return False
         below = pending.pop()
-        for client, place in fgraph.clients(below)[:_STEPS]:
+        for client, position in fgraph.clients(below)[:_STEPS]:
             if not isinstance(client, Apply):
                 continue
             kind = kind_of(client.outputs[0])
-            if kind in (_LOG, _RECIPROCAL) or (kind is _DIVISION and place == 1):
+            if kind in (_LOG, _RECIPROCAL) or (kind is _DIVISION and position == 1):
                 return True
-            if kind is _POWER and place == 0 and not _is_positive(client.inputs[1]):
+            if kind is _POWER and position == 0 and not _is_positive(client.inputs[1]):
                 return True
             if kind in _FACTORS or kind is _DIVISION or (kind is None and isinstance(client.op, DimShuffle)):
                 pending.append(client.outputs[0])

@@ -97,15 +97,15 @@ def _pullback(node: Apply[Dot, Tensor], cotangents: list[Variable]) -> list[Vari
     g = as_tensor_variable(cotangents[0])
     match x.type.ndim, y.type.ndim:
         case 1, 1:
-            found = [g * y, g * x]
+            gradients = [g * y, g * x]
         case 1, 2:
-            found = [matrix_product(g, y.T), outer(x, g)]
+            gradients = [matrix_product(g, y.T), outer(x, g)]
         case 2, 1:
-            found = [outer(g, y), matrix_product(x.T, g)]
+            gradients = [outer(g, y), matrix_product(x.T, g)]
         case _:
-            found = [matrix_product(g, y.T), matrix_product(x.T, g)]
+            gradients = [matrix_product(g, y.T), matrix_product(x.T, g)]
     # The length of the inner dimension may be known of one factor only.
-    return [patternbroadcast(slope, v.type.broadcastable) for slope, v in zip(found, node.inputs, strict=True)]
+    return [patternbroadcast(slope, v.type.broadcastable) for slope, v in zip(gradients, node.inputs, strict=True)]
 
 
 @pushforward.register(Dot)

@@ -81,9 +81,9 @@ def einsum(subscripts: str, *operands: TensorLike) -> Tensor:
     while len(terms) > 1:
         i, j = _next_pair(terms, result)
         first, second = terms[i], terms[j]
-        rest = [t for k, t in enumerate(terms) if k not in (i, j)]
-        needed = set(result).union(*(t.letters for t in rest))
-        terms = [*rest, _contracted(first, second, needed)]
+        others = [t for k, t in enumerate(terms) if k not in (i, j)]
+        needed = set(result).union(*(t.letters for t in others))
+        terms = [*others, _contracted(first, second, needed)]
     last = _summed(terms[0], set(result))
     return dimshuffle(last.value, [last.letters.index(letter) for letter in result])
 

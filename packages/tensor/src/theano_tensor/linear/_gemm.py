@@ -98,9 +98,9 @@ def _tensors(name: str, values: Sequence[Any], ndims: Sequence[int]) -> list[Ten
                 hint="use T.dot and operators, which take any number of dimensions",
             ),
         )
-    wanted = tensors[0].type.dtype
-    mixed = any(v.type.dtype != wanted for v in tensors)
-    if mixed or wanted not in _DTYPES:
+    dtype = tensors[0].type.dtype
+    mixed = any(v.type.dtype != dtype for v in tensors)
+    if mixed or dtype not in _DTYPES:
         raise _OperandError(
             MIXED if mixed else FLOAT,
             format_error(
@@ -141,8 +141,8 @@ def _view_sources(variable: Variable) -> list[Variable]:
 def _sum(name: str, z: Tensor, product: Sequence[int | None]) -> tuple[Tensor, Tensor]:
     """Return z, or a node that raises in its place, and a variable for the sum with a product of a static shape."""
     shape, error = [], None
-    for own, other in zip(z.type.shape, product, strict=True):
-        if own is not None and other is not None and own != other:
+    for length, other in zip(z.type.shape, product, strict=True):
+        if length is not None and other is not None and length != other:
             error = ShapeError(
                 format_error(
                     f"{name}: a product of shape {tuple(product)} cannot be added to one of shape {z.type.shape}",
@@ -150,9 +150,9 @@ def _sum(name: str, z: Tensor, product: Sequence[int | None]) -> tuple[Tensor, T
                     hint="give both the same shape: no dimension broadcasts here",
                 )
             )
-        shape.append(own if other is None else other)
-    found = tensor_type(z.type.dtype, shape)
-    return (z if error is None else refused(error, z, shape)), found.make_variable()
+        shape.append(length if other is None else other)
+    result_type = tensor_type(z.type.dtype, shape)
+    return (z if error is None else refused(error, z, shape)), result_type.make_variable()
 
 
 def _accumulate(name: str, node: Apply, z: Any, beta: Any, product: Any, in_place: bool) -> Any:

@@ -47,10 +47,10 @@ def dot(a: TensorLike, b: TensorLike) -> Tensor:
     >>> T.dot(T.dmatrix("x"), T.dvector("w")).type
     TensorType(float64, vector)
     """
-    for own, name, other in ((a, "__dot__", b), (b, "__rdot__", a)):
-        if getattr(own, "__array_ufunc__", name) is None and hasattr(own, name):
+    for operand, name, other in ((a, "__dot__", b), (b, "__rdot__", a)):
+        if getattr(operand, "__array_ufunc__", name) is None and hasattr(operand, name):
             # A type of matrices with products of its own, such as sparse ones.
-            result: Tensor = getattr(own, name)(other)
+            result: Tensor = getattr(operand, name)(other)
             return result
     x, y = as_tensor_variable(a), as_tensor_variable(b)
     if x.type.ndim == 0 or y.type.ndim == 0:

@@ -58,21 +58,21 @@ class Alignments:
         rows, last = np.arange(batch), 2 * self.counts
         ends = sums[self.lengths - 1, rows] if steps else np.full(self.states.shape, -np.inf)
         by_label = np.where(self.counts > 0, ends[rows, np.maximum(last - 1, 0)], -np.inf)
-        whole = np.logaddexp(ends[rows, last], by_label)
-        return sums, np.where(self.lengths > 0, whole, np.where(self.counts == 0, 0.0, -np.inf))
+        both = np.logaddexp(ends[rows, last], by_label)
+        return sums, np.where(self.lengths > 0, both, np.where(self.counts == 0, 0.0, -np.inf))
 
     def occupied(self, sums: Any, whole: Any) -> Any:
         """Return the expected number of times that each symbol is emitted, for each time and example."""
         steps, batch, symbols = self.logarithms.shape
         result = np.zeros((steps, batch, symbols), self.logarithms.dtype)
         rows, possible = np.arange(batch)[:, None], np.isfinite(whole)[:, None]
-        rest = np.full(self.states.shape, -np.inf)
+        probabilities = np.full(self.states.shape, -np.inf)
         for t in reversed(range(steps)):
             if t + 1 < steps:
-                later = rest + self.emissions(t + 1)
-                rest = _merged(later[:, ::-1], np.roll(self.skips, -2, axis=1)[:, ::-1])[:, ::-1]
-            rest = np.where((t == self.lengths - 1)[:, None], self._ends(), rest)
-            shares = np.exp(sums[t] + rest - np.where(possible, whole[:, None], 0))
+                later = probabilities + self.emissions(t + 1)
+                probabilities = _merged(later[:, ::-1], np.roll(self.skips, -2, axis=1)[:, ::-1])[:, ::-1]
+            probabilities = np.where((t == self.lengths - 1)[:, None], self._ends(), probabilities)
+            shares = np.exp(sums[t] + probabilities - np.where(possible, whole[:, None], 0))
             np.add.at(result[t], (rows, self.states), np.where(possible, shares, 0))
         return result
 

@@ -31,7 +31,7 @@ def share_divided(g: Tensor, p: Tensor) -> tuple[list[Tensor], Tensor | None]:
         h1, h2, ... in the shape of `p`, and the rest; None where nothing is left.
     """
     divided: list[Tensor] = []
-    rest: list[Tensor] = []
+    others: list[Tensor] = []
     pending = [g]
     while pending:
         term = pending.pop()
@@ -41,12 +41,12 @@ def share_divided(g: Tensor, p: Tensor) -> tuple[list[Tensor], Tensor | None]:
             continue
         h = _dividend(term, p)
         if h is None:
-            rest.append(term)
+            others.append(term)
         else:
             divided.append(h if h.type.broadcastable == p.type.broadcastable else fill(p, h))
     if not divided:
         return [], g
-    return divided, None if not rest else rest[0] if len(rest) == 1 else add(*rest)
+    return divided, None if not others else others[0] if len(others) == 1 else add(*others)
 
 
 def _applies(node: Apply, op: scalar.ScalarOp) -> bool:

@@ -174,10 +174,10 @@ def _pullback_softmax(node: Apply[Softmax, Tensor], cotangents: list[Variable]) 
     p, g = as_tensor_variable(node.outputs[0]), as_tensor_variable(cotangents[0])
     axis = node.op.axis
     # Logarithms of p leave cotangents h / p; there p must not be divided by, for it may have vanished.
-    divided, rest = share_divided(g, p)
+    divided, others = share_divided(g, p)
     terms = [h - p * sum_over(h, axis=axis, keepdims=True) for h in divided]
-    if rest is not None:
-        terms.append(_softmax_gradient(p, rest, axis))
+    if others is not None:
+        terms.append(_softmax_gradient(p, others, axis))
     return [terms[0] if len(terms) == 1 else add(*terms)]
 
 

@@ -45,13 +45,13 @@ class _BlockOp(Op):
 
     def _operands(self, ndims: dict[str, int], given: Sequence[Any]) -> list[Tensor]:
         """Return tensors; errors name the one with a wrong number of dimensions, or an index of floats."""
-        found = [as_tensor_variable(v) for v in given]
-        for (name, ndim), value in zip(ndims.items(), found, strict=True):
+        operands = [as_tensor_variable(v) for v in given]
+        for (name, ndim), value in zip(ndims.items(), operands, strict=True):
             if value.type.ndim != ndim:
                 raise ShapeError(
                     format_error(
                         f"{type(self).__name__}: {name} has {value.type.ndim} dimensions, expected {ndim}",
-                        context=[describe(v) for v in found],
+                        context=[describe(v) for v in operands],
                         hint="the order is o, then the factors, then the numbers of their blocks",
                     )
                 )
@@ -63,7 +63,7 @@ class _BlockOp(Op):
                         hint="convert it: T.cast(index, 'int64')",
                     )
                 )
-        return found
+        return operands
 
     def _target(self, o: Any, dtype: str) -> Any:
         return o if self.inplace else np.array(o, dtype=dtype)

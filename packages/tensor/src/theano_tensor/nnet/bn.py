@@ -60,9 +60,9 @@ def _axes_of(name: str, axes: Any, x: Tensor) -> tuple[int, ...]:
     ndim = x.type.ndim
     if isinstance(axes, str):
         if axes == "per-activation":
-            found: tuple[int, ...] = (0,)
+            numbers: tuple[int, ...] = (0,)
         elif axes == "spatial":
-            found = (0, *range(_CHANNELS, ndim))
+            numbers = (0, *range(_CHANNELS, ndim))
         else:
             raise ValueError(
                 format_error(
@@ -70,16 +70,16 @@ def _axes_of(name: str, axes: Any, x: Tensor) -> tuple[int, ...]:
                 )
             )
     else:
-        found = tuple(int(a) for a in ([axes] if isinstance(axes, int) else axes))
-    if len(set(found)) != len(found) or not found or any(not 0 <= a < ndim for a in found):
+        numbers = tuple(int(a) for a in ([axes] if isinstance(axes, int) else axes))
+    if len(set(numbers)) != len(numbers) or not numbers or any(not 0 <= a < ndim for a in numbers):
         raise ShapeError(
             format_error(
-                f"{name}: axes {found} do not fit {ndim} dimensions",
+                f"{name}: axes {numbers} do not fit {ndim} dimensions",
                 context=[describe(x)],
                 hint="name each axis once, from 0 up",
             )
         )
-    return tuple(sorted(found))
+    return tuple(sorted(numbers))
 
 
 def _check_epsilon(name: str, epsilon: Any) -> None:
@@ -105,8 +105,8 @@ def _parameters(name: str, x: Tensor, axes: Sequence[int], given: dict[str, Any]
                 )
             )
     if skipped == {True}:
-        kept = iter(range(ndim))
-        order: list[int | str] = ["x" if i in axes else next(kept) for i in range(ndim)]
+        remaining = iter(range(ndim))
+        order: list[int | str] = ["x" if i in axes else next(remaining) for i in range(ndim)]
         return [dimshuffle(value, order) for value in values.values()], True
     return [addbroadcast(value, *axes) for value in values.values()], False
 
@@ -174,10 +174,10 @@ def batch_normalization_train(
         raise ValueError(
             format_error(f"{name}: one of running_mean and running_var is missing", hint="give both of them, or none")
         )
-    given = {"gamma": gamma, "beta": beta}
+    parameters = {"gamma": gamma, "beta": beta}
     if running_mean is not None and running_var is not None:
-        given |= {"running_mean": running_mean, "running_var": running_var}
-    (scale, shift, *running), skipped = _parameters(name, x, over, given)
+        parameters |= {"running_mean": running_mean, "running_var": running_var}
+    (scale, shift, *running), skipped = _parameters(name, x, over, parameters)
     mean = mean_over(x, axis=over, keepdims=True)
     centered = x - mean
     var = mean_over(centered * centered, axis=over, keepdims=True)
@@ -247,6 +247,6 @@ def batch_normalization_test(
     x = as_tensor_variable(inputs)
     over = _axes_of(name, axes, x)
     _check_epsilon(name, epsilon)
-    given = {"gamma": gamma, "beta": beta, "mean": mean, "var": var}
-    (scale, shift, center, spread), _ = _parameters(name, x, over, given)
+    parameters = {"gamma": gamma, "beta": beta, "mean": mean, "var": var}
+    (scale, shift, center, spread), _ = _parameters(name, x, over, parameters)
     return (x - center) * (scale / sqrt(spread + cast(epsilon, spread.type.dtype))) + shift

@@ -102,12 +102,12 @@ class ConnectionistTemporalClassification(Op):
             shifted = wide - wide.max(axis=2, keepdims=True, initial=-np.inf)
             logarithms = shifted - np.log(np.exp(shifted).sum(axis=2, keepdims=True))
             alignments = Alignments(logarithms, labels, lengths.astype("int64"))
-            sums, whole = alignments.forward()
-            results = [-whole]
+            sums, totals = alignments.forward()
+            results = [-totals]
             if self.compute_grad:
-                change = np.exp(logarithms) - alignments.occupied(sums, whole)
+                change = np.exp(logarithms) - alignments.occupied(sums, totals)
                 steps = np.arange(len(scores))[:, None] < lengths
-                results.append(np.where((steps & np.isfinite(whole))[:, :, None], change, 0))
+                results.append(np.where((steps & np.isfinite(totals))[:, :, None], change, 0))
         for storage, output, result in zip(output_storage, node.outputs, results, strict=True):
             storage[0] = np.asarray(result, dtype=output.type.dtype)
 
@@ -155,12 +155,12 @@ def _gradient(node: Apply) -> Tensor:
 def _pushforward(
     node: Apply[ConnectionistTemporalClassification, Tensor], tangents: list[Variable | None]
 ) -> list[Variable | None]:
-    rest: list[Variable | None] = (
+    gradients: list[Variable | None] = (
         [grad_not_implemented(node.op, 0, node.inputs[0], _TWICE)] if (node.op.compute_grad) else []
     )
     if tangents[0] is None:
         return [None] * len(node.outputs)
-    return [sum_over(_gradient(node) * as_tensor_variable(tangents[0]), axis=(0, 2)), *rest]
+    return [sum_over(_gradient(node) * as_tensor_variable(tangents[0]), axis=(0, 2)), *gradients]
 
 
 @shape_rule.register(ConnectionistTemporalClassification)

@@ -115,16 +115,16 @@ def _of_targets(
     batch_size: Any,
     per_class: Any,
 ) -> Tensor:
-    wanted = flatten(as_tensor_variable(target))
-    if wanted.type.dtype not in INTEGER_DTYPES:
+    targets = flatten(as_tensor_variable(target))
+    if targets.type.dtype not in INTEGER_DTYPES:
         raise DTypeError(
             format_error(
-                f"h_softmax: targets are numbers of outputs, not {wanted.type.dtype}",
+                f"h_softmax: targets are numbers of outputs, not {targets.type.dtype}",
                 context=[describe(as_tensor_variable(target))],
                 hint="convert them: T.cast(target, 'int64')",
             )
         )
-    group, rows = wanted // per_class, arange(batch_size)
+    group, rows = targets // per_class, arange(batch_size)
     scores = batched_dot(dimshuffle(x, [0, "x", 1]), w2[group])[:, 0, :] + b2[group]
-    result: Tensor = classes[rows, group] * softmax(scores)[rows, wanted % per_class]
+    result: Tensor = classes[rows, group] * softmax(scores)[rows, targets % per_class]
     return result

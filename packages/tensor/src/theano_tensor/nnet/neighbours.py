@@ -94,14 +94,14 @@ def _pair(name: str, value: TensorLike) -> list[Tensor]:
         raise ShapeError(
             format_error(f"images2neibs: {name} is a pair: of rows and columns", hint=f"pass {name}=(2, 2)")
         )
-    found = [cast(as_tensor_variable(n), "int64") for n in lengths]
-    for k, length in enumerate(found):
-        known = static_int(length)
-        if known is None:
-            found[k] = _checked(length, length >= 1, f"images2neibs: {name} has a length below 1")
-        elif known < 1:
-            raise ShapeError(format_error(f"images2neibs: {name} has a length of {known}", hint="use at least 1"))
-    return found
+    numbers = [cast(as_tensor_variable(n), "int64") for n in lengths]
+    for k, length in enumerate(numbers):
+        number = static_int(length)
+        if number is None:
+            numbers[k] = _checked(length, length >= 1, f"images2neibs: {name} has a length below 1")
+        elif number < 1:
+            raise ShapeError(format_error(f"images2neibs: {name} has a length of {number}", hint="use at least 1"))
+    return numbers
 
 
 def _tiles(images: Tensor, window: list[Tensor]) -> Tensor:

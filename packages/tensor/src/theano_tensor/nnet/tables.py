@@ -46,17 +46,17 @@ def confusion_matrix(actual: TensorLike, pred: TensorLike) -> list[Tensor]:
            [0, 0, 1],
            [1, 0, 2]])
     """
-    given = [as_tensor_variable(v) for v in (actual, pred)]
-    if any(v.type.ndim != 1 for v in given):
+    operands = [as_tensor_variable(v) for v in (actual, pred)]
+    if any(v.type.ndim != 1 for v in operands):
         raise ShapeError(
             format_error(
                 "confusion_matrix takes two vectors of classes",
-                context=[describe(v) for v in given],
+                context=[describe(v) for v in operands],
                 hint="flatten them",
             )
         )
-    classes = Unique()(concatenate(given))
-    hits = [cast(eq(dimshuffle(v, [0, "x"]), classes), "int64") for v in given]
+    classes = Unique()(concatenate(operands))
+    hits = [cast(eq(dimshuffle(v, [0, "x"]), classes), "int64") for v in operands]
     return [dot(hits[0].T, hits[1]), classes]
 
 

@@ -86,8 +86,8 @@ def _is_one_block() -> bool:
     """Tell whether NumPy keeps the words and the position as is thought here."""
     plain = np.random.MT19937(7)
     plain.random_raw(10)
-    words, known = _words_of(plain), plain.state["state"]
-    return bool(np.array_equal(words[:WORDS], known["key"]) and words[WORDS] == known["pos"])
+    words, state_words = _words_of(plain), plain.state["state"]
+    return bool(np.array_equal(words[:WORDS], state_words["key"]) and words[WORDS] == state_words["pos"])
 
 
 _ONE_BLOCK = _is_one_block()

@@ -75,10 +75,10 @@ def permutation_helper(random_state: Any, n: Array, size: Shape) -> Any:
             )
         )
     shape = size or ()
-    found = np.empty((*shape, length), dtype="int64")
+    permutations = np.empty((*shape, length), dtype="int64")
     for index in np.ndindex(*shape):
-        found[index] = random_state.permutation(length)
-    return found
+        permutations[index] = random_state.permutation(length)
+    return permutations
 
 
 def multinomial_helper(random_state: Any, n: Array, pvals: Array, size: Shape) -> Any:
@@ -108,10 +108,10 @@ def multinomial_helper(random_state: Any, n: Array, pvals: Array, size: Shape) -
     shape = np.broadcast_shapes(trials.shape, chances.shape[:-1]) if size is None else size
     trials = np.broadcast_to(trials, shape)
     chances = np.broadcast_to(chances, (*shape, chances.shape[-1]))
-    found = np.empty(chances.shape, dtype="int64")
+    counts = np.empty(chances.shape, dtype="int64")
     for index in np.ndindex(*shape):
-        found[index] = random_state.multinomial(int(trials[index]), chances[index])
-    return found
+        counts[index] = random_state.multinomial(int(trials[index]), chances[index])
+    return counts
 
 
 def _chances(pvals: Array) -> Any:

@@ -72,8 +72,8 @@ class RandomFunction(Op):
     def __init__(
         self, fn: str | Callable[..., Any], outtype: TensorType, inplace: bool = False, ndim_added: int = 0
     ) -> None:
-        known = (np.random.RandomState, np.random.Generator)
-        if not (callable(fn) or (isinstance(fn, str) and any(hasattr(kind, fn) for kind in known))):
+        kinds = (np.random.RandomState, np.random.Generator)
+        if not (callable(fn) or (isinstance(fn, str) and any(hasattr(kind, fn) for kind in kinds))):
             raise TypeError(
                 format_error(
                     f"RandomFunction: {fn!r} is neither a function nor a method of NumPy's generators",
@@ -127,11 +127,11 @@ class RandomFunction(Op):
             )
         if vector.type.dtype not in INTEGER_DTYPES:
             raise DTypeError(format_error(f"{self}: the size holds integers", context=[describe(vector)]))
-        wanted, known = self.outtype.ndim - self.ndim_added, vector.type.shape[0]
-        if known not in (None, 0, wanted):
+        n_dims, length = self.outtype.ndim - self.ndim_added, vector.type.shape[0]
+        if length not in (None, 0, n_dims):
             raise ShapeError(
                 format_error(
-                    f"{self}: {known} lengths for a draw of {wanted} dimensions",
+                    f"{self}: {length} lengths for a draw of {n_dims} dimensions",
                     context=[describe(vector)],
                     hint="give outtype as many dimensions as the size has entries",
                 )

@@ -138,13 +138,13 @@ def _given_vector(name: str, vector: Tensor, ndim: int | None) -> tuple[Tensor, 
         raise DTypeError(
             format_error(f"{name}: `size` holds no integers", context=[describe(vector)], hint="T.cast(size, 'int64')")
         )
-    known = vector.type.shape[0]
+    length = vector.type.shape[0]
     if isinstance(vector, Constant):
         values = [int(n) for n in vector.data]
         _check_lengths(name, [constant(np.asarray(n, "int64")) for n in values])
         return cast(vector, "int64"), tuple(values)
-    known = ndim if known is None else known
-    if known is None:
+    length = ndim if length is None else length
+    if length is None:
         raise ShapeError(
             format_error(
                 f"{name}: how many dimensions the result has is not known: `size` is a vector of unknown length",
@@ -153,8 +153,8 @@ def _given_vector(name: str, vector: Tensor, ndim: int | None) -> tuple[Tensor, 
             )
         )
     node = vector.owner
-    made = node is not None and type(node.op).__name__ == "MakeVector"
-    shape: StaticShape = static_lengths(node.inputs) if made and node is not None else (None,) * known
+    is_make_vector = node is not None and type(node.op).__name__ == "MakeVector"
+    shape: StaticShape = static_lengths(node.inputs) if is_make_vector and node is not None else (None,) * length
     return cast(vector, "int64"), shape
 
 

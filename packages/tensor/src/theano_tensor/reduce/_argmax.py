@@ -57,9 +57,9 @@ class ArgExtremum(TensorOp):
         """Compute with NumPy."""
         (x,) = inputs
         axes = self.axes(x.ndim)
-        kept = [i for i in range(x.ndim) if i not in axes]
-        rows = x.transpose([*kept, *axes]).reshape(
-            [*(x.shape[i] for i in kept), int(np.prod([x.shape[i] for i in axes]))]
+        kept_axes = [i for i in range(x.ndim) if i not in axes]
+        rows = x.transpose([*kept_axes, *axes]).reshape(
+            [*(x.shape[i] for i in kept_axes), int(np.prod([x.shape[i] for i in axes]))]
         )
         output_storage[0][0] = np.asarray(self.find(rows), dtype="int64")
 

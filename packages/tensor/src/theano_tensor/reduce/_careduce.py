@@ -96,15 +96,15 @@ class CAReduce(Reduce, metaclass=_CAReduceMeta):
 
     def result_dtype(self, dtype: str) -> str:
         """Return the dtype of the scalar op's result."""
-        (found,) = self.combine.result_dtypes(dtype, dtype)
-        if self.combine.result_dtypes(found, dtype) != (found,):
+        (dtype_of_result,) = self.combine.result_dtypes(dtype, dtype)
+        if self.combine.result_dtypes(dtype_of_result, dtype) != (dtype_of_result,):
             raise ScalarTypeError(
                 format_error(
                     f"{self}: a reduction by {self.combine} has no one dtype for elements of {dtype}",
                     hint="use a scalar op whose result has the dtype of its inputs, or cast the tensor first",
                 )
             )
-        return found
+        return dtype_of_result
 
     def reduce_array(self, x: Array) -> Any:
         """Reduce with NumPy: by its own reduction where there is one, else element by element along the axes."""
@@ -120,8 +120,8 @@ class CAReduce(Reduce, metaclass=_CAReduceMeta):
         return ufunc.reduce(values, axis=axes, initial=np.array(self.identity).astype(accumulator)[()])
 
     def _reduce_rows(self, x: Array, axes: tuple[int, ...], dtype: str) -> Any:
-        kept = [i for i in range(x.ndim) if i not in axes]
-        rows = x.transpose([*axes, *kept]).reshape([-1, *(x.shape[i] for i in kept)])
+        kept_axes = [i for i in range(x.ndim) if i not in axes]
+        rows = x.transpose([*axes, *kept_axes]).reshape([-1, *(x.shape[i] for i in kept_axes)])
         if not len(rows):
             raise ValueError(
                 format_error(
@@ -248,8 +248,8 @@ def _pullback_careduce(node: Apply[CAReduce, Tensor], cotangents: list[Variable]
     same = call(named, x, axis=node.op.axes(x.type.ndim))
     if same.owner is None:
         return [cotangents[0]]
-    given: list[Variable | None] = list(pullback.lookup(same.owner.op)(same.owner, cotangents))
-    return [scaled(x, as_tensor_variable(part)) for part in given if part is not None]
+    gradients: list[Variable | None] = list(pullback.lookup(same.owner.op)(same.owner, cotangents))
+    return [scaled(x, as_tensor_variable(part)) for part in gradients if part is not None]
 
 
 pushforward.register(CAReduce, ProdWithoutZeros)(derived_pushforward)

@@ -287,12 +287,14 @@ def mean(
     """
     variable = as_tensor_variable(x)
     discrete = variable.type.dtype in DISCRETE_DTYPES
-    wanted = dtype if dtype is not None and str(dtype) not in DISCRETE_DTYPES else None
-    if wanted is None and (discrete or dtype is not None):
-        wanted = "float64" if config.cast_policy == "custom" else config.floatX
+    dtype_of_sum = dtype if dtype is not None and str(dtype) not in DISCRETE_DTYPES else None
+    if dtype_of_sum is None and (discrete or dtype is not None):
+        dtype_of_sum = "float64" if config.cast_policy == "custom" else config.floatX
     # The sum and the number of elements of a narrow type may be beyond it where their quotient is not.
-    narrow = variable.type.dtype == "float16" and wanted in (None, "float16")
-    total = sum(variable, axis=axis, dtype="float32" if narrow else wanted, keepdims=keepdims, acc_dtype=acc_dtype)
+    narrow = variable.type.dtype == "float16" and dtype_of_sum in (None, "float16")
+    total = sum(
+        variable, axis=axis, dtype="float32" if narrow else dtype_of_sum, keepdims=keepdims, acc_dtype=acc_dtype
+    )
     result = true_div(total, _count(variable, axis, part_dtype(total.dtype)))
     return cast(result, "float16") if narrow else result
 

@@ -297,16 +297,16 @@ def restore(value: Tensor, node: Apply) -> Tensor:
     """Give `value`, of the form of the node's output, the reduced axes back as dimensions of length 1."""
     ndim = node.inputs[0].type.ndim
     gone = set(node.op.axes(ndim))
-    kept = iter(range(ndim - len(gone)))
-    return dimshuffle(value, ["x" if i in gone else next(kept) for i in range(ndim)])
+    remaining = iter(range(ndim - len(gone)))
+    return dimshuffle(value, ["x" if i in gone else next(remaining) for i in range(ndim)])
 
 
 def scaled(x: Tensor, part: Tensor) -> Tensor:
     """Return a cotangent in the dtype of the input `x` where that is no integer: results may have another."""
-    wanted = x.type.dtype
-    if wanted in DISCRETE_DTYPES or part.type.dtype == wanted:
+    dtype_of_mean = x.type.dtype
+    if dtype_of_mean in DISCRETE_DTYPES or part.type.dtype == dtype_of_mean:
         return part
-    return cast(real(part) if wanted not in COMPLEX_DTYPES else part, wanted)
+    return cast(real(part) if dtype_of_mean not in COMPLEX_DTYPES else part, dtype_of_mean)
 
 
 @pullback.register(Sum)
@@ -410,5 +410,5 @@ def keep_dims(x: Tensor, y: Tensor, axis: AxisLike) -> Tensor:
     """Return the reduction `y` of `x` with its reduced axes back, of length 1."""
     axes = normal_axes("keepdims", as_axes(axis), x)
     gone = set(range(x.type.ndim) if axes is None else axes)
-    kept = iter(range(x.type.ndim - len(gone)))
-    return dimshuffle(y, ["x" if i in gone else next(kept) for i in range(x.type.ndim)])
+    remaining = iter(range(x.type.ndim - len(gone)))
+    return dimshuffle(y, ["x" if i in gone else next(remaining) for i in range(x.type.ndim)])

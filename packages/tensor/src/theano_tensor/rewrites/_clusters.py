@@ -34,9 +34,9 @@ class Cluster:
     @property
     def operands(self) -> int:
         """An upper bound of the number of inputs and outputs."""
-        made = {v for node in self.elementwise for v in node.outputs}
-        read = {v for node in (*self.elementwise, *self.reductions) for v in node.inputs} - made
-        return len(read) + len(made) + len(self.reductions)
+        inner_results = {v for node in self.elementwise for v in node.outputs}
+        read = {v for node in (*self.elementwise, *self.reductions) for v in node.inputs} - inner_results
+        return len(read) + len(inner_results) + len(self.reductions)
 
     def kept(self, fgraph: FunctionGraph) -> list[Variable]:
         """Return the elementwise results that something else than the reductions needs."""
@@ -60,30 +60,30 @@ def clusters(fgraph: FunctionGraph) -> list[Cluster]:
     axes = _axes(reductions, homes)
     levels = _levels(order, homes, axes)
     sets = DisjointSets()
-    for node, own in axes.items():
-        for key in _ties(node, own, reductions[node], homes.get(node), levels[node]):
+    for node, axes_of_node in axes.items():
+        for key in _ties(node, axes_of_node, reductions[node], homes.get(node), levels[node]):
             sets.join(node, key)
     _join_readers(order, loops, reductions, homes, axes, levels, sets)
-    found: dict[Hashable, Cluster] = {}
+    groups: dict[Hashable, Cluster] = {}
     for node in order:
         if node in axes or node in loops:
-            cluster = found.setdefault(sets.find(node), Cluster())
+            cluster = groups.setdefault(sets.find(node), Cluster())
             (cluster.reductions if node in axes else cluster.elementwise).append(node)
-    parts = [part for cluster in found.values() if cluster.reductions for part in _parts(cluster)]
-    return [wanted for part in parts if (wanted := _worthwhile(fgraph, part)) is not None]
+    parts = [part for cluster in groups.values() if cluster.reductions for part in _parts(cluster)]
+    return [part_chosen for part in parts if (part_chosen := _worthwhile(fgraph, part)) is not None]
 
 
 def _worthwhile(fgraph: FunctionGraph, cluster: Cluster) -> Cluster | None:
     """Return the part of a cluster that is faster in one pass: for short rows, only reductions of existing tensors."""
     if not cluster.reductions:
         return None
-    kept = cluster.kept(fgraph)
+    outputs = cluster.kept(fgraph)
     node = cluster.reductions[0]
     (x,) = node.inputs
-    if kept and len(node.op.axes(x.type.ndim)) < x.type.ndim and (x.type.shape[-1] or 0) < LONG_ROWS:
-        made = {v for node in cluster.elementwise for v in node.outputs}
-        cluster, kept = Cluster([], [node for node in cluster.reductions if node.inputs[0] not in made]), []
-    return cluster if len(cluster.reductions) > 1 or kept else None
+    if outputs and len(node.op.axes(x.type.ndim)) < x.type.ndim and (x.type.shape[-1] or 0) < LONG_ROWS:
+        inner_results = {v for node in cluster.elementwise for v in node.outputs}
+        cluster, outputs = Cluster([], [node for node in cluster.reductions if node.inputs[0] not in inner_results]), []
+    return cluster if len(cluster.reductions) > 1 or outputs else None
 
 
 def _pattern(reduction: Apply) -> LoopNest:
@@ -105,7 +105,11 @@ def _axes(reductions: Mapping[Apply, Loop], homes: Mapping[Apply, Apply]) -> dic
     for node, home in homes.items():
         counts.setdefault(home, Counter())[every[node]] += 1
     chosen = {home: count.most_common(1)[0][0] for home, count in counts.items()}
-    return {node: own for node, own in every.items() if node not in homes or chosen[homes[node]] == own}
+    return {
+        node: axes_of_node
+        for node, axes_of_node in every.items()
+        if node not in homes or chosen[homes[node]] == axes_of_node
+    }
 
 
 def _levels(order: Sequence[Apply], homes: Mapping[Apply, Apply], axes: Mapping[Apply, Axes]) -> dict[Apply, int]:
@@ -139,17 +143,17 @@ def _join_readers(
     sets: DisjointSets,
 ) -> None:
     """Let elementwise nodes without reductions join those of one of their operands."""
-    known: dict[Hashable, Hashable] = {}
-    for node, own in axes.items():
-        for key in _ties(node, own, reductions[node], homes.get(node), levels[node]):
+    homes_of_readers: dict[Hashable, Hashable] = {}
+    for node, axes_of_node in axes.items():
+        for key in _ties(node, axes_of_node, reductions[node], homes.get(node), levels[node]):
             if isinstance(key, tuple):
                 level, loop, _, variable = key
-                known.setdefault((level, loop, variable), key)
-    made = {homes[node] for node in axes if node in homes}
+                homes_of_readers.setdefault((level, loop, variable), key)
+    loops_above = {homes[node] for node in axes if node in homes}
     for node in order:
-        if node in loops and node not in made:
+        if node in loops and node not in loops_above:
             for variable in node.inputs:
-                key = known.get((levels[node], loops[node], variable))
+                key = homes_of_readers.get((levels[node], loops[node], variable))
                 if key is not None:
                     sets.join(node, key)
                     break

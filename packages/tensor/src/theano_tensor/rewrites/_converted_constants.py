@@ -41,10 +41,10 @@ class ConvertedConstants(Feature):
             return x
         if x.data.size > FEW_ELEMENTS:
             return _converted(x, dtype)
-        found = self._converted.get((x, dtype))
-        if found is None:
-            found = self._converted[x, dtype] = _converted(x, dtype)
-        return found
+        conversion = self._converted.get((x, dtype))
+        if conversion is None:
+            conversion = self._converted[x, dtype] = _converted(x, dtype)
+        return conversion
 
 
 def _converted(x: Constant, dtype: str) -> Variable:

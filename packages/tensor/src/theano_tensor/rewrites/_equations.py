@@ -120,16 +120,22 @@ def equations(
 
     def decorate(write: Callable[..., Equations]) -> EquationRewriter:
         info = RewriteInfo(write.__name__, phases[0] if phases else None, (), exactness, reference, guard)
-        made = EquationRewriter(
+        rewriter = EquationRewriter(
             lambda: _written(write), ops, LANGUAGE, info=info, reach=reach, ordered=ordered, fit=fit
         )
-        made.__doc__ = write.__doc__
-        made.label = key
+        rewriter.__doc__ = write.__doc__
+        rewriter.label = key
         if phases:
             RULES.append(
-                Entry(made, tuple(phases), (*tags, *([made.name] if key else [])), key or made.name, tuple(names))
+                Entry(
+                    rewriter,
+                    tuple(phases),
+                    (*tags, *([rewriter.name] if key else [])),
+                    key or rewriter.name,
+                    tuple(names),
+                )
             )
-        return made
+        return rewriter
 
     return decorate
 
@@ -157,9 +163,9 @@ def equation_rewriter(*tracks: Tracked, **options: Any) -> Callable[[Callable[..
 
     def decorate(write: Callable[..., Equations]) -> EquationRewriter:
         depths = [e.before.depth for e in _written(write) if isinstance(e.before, Applied)]
-        made = equations(*tracks, phases=(), reach=max(depths, default=1), **options)(write)
-        made.wildcards = {name: _kind_of(write, name) for name in inspect.signature(write).parameters}
-        return made
+        rewriter = equations(*tracks, phases=(), reach=max(depths, default=1), **options)(write)
+        rewriter.wildcards = {name: _kind_of(write, name) for name in inspect.signature(write).parameters}
+        return rewriter
 
     return decorate
 
@@ -214,5 +220,5 @@ def _kind_of(write: Callable[..., Equations], name: str) -> Callable[[str], Unkn
                 hint=f"annotate it with a class of the module, for example {name}: Real",
             )
         )
-    made: Callable[[str], Unknown] = kind
-    return made
+    unknown: Callable[[str], Unknown] = kind
+    return unknown

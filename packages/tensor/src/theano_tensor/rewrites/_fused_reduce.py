@@ -88,8 +88,8 @@ class FusedReduce(Op):
         """Compute with NumPy."""
         shape = check_broadcast([x.shape for x in inputs], [x.type.broadcastable for x in node.inputs])
         with np.errstate(all="ignore"):
-            found = self.scalar_op.evaluate(*inputs)
-            results = found if self.scalar_op.nout > 1 else (found,)
+            values = self.scalar_op.evaluate(*inputs)
+            results = values if self.scalar_op.nout > 1 else (values,)
             for k, (result, dtype) in enumerate(zip(results, self.element_dtypes(node), strict=True)):
                 elements = np.broadcast_to(np.asarray(result, dtype=dtype), shape)
                 if k >= self.n_kept:
@@ -99,8 +99,8 @@ class FusedReduce(Op):
     def __str__(self) -> str:
         if self.scalar_op.nout == 1:
             return f"{self.reductions[0]}{{{self.scalar_op}}}"
-        kept = ["kept"] * self.n_kept
-        return f"{self.scalar_op} -> ({', '.join([*kept, *map(str, self.reductions)])})"
+        names = ["kept"] * self.n_kept
+        return f"{self.scalar_op} -> ({', '.join([*names, *map(str, self.reductions)])})"
 
 
 @native_kernel.register(FusedReduce)

@@ -60,13 +60,13 @@ def loop_nest_of(node: Apply) -> LoopNest | None:
 
 def loop_nests(order: Sequence[Apply]) -> Iterator[tuple[Apply, LoopNest]]:
     """Yield the nodes that can be fused, with their loop nests; nodes of one op on the same types have the same one."""
-    known: dict[tuple[int, ...], LoopNest | None] = {}
+    nests: dict[tuple[int, ...], LoopNest | None] = {}
     for node in order:
         if type(node.op) is Elemwise:
             key = (id(node.op), *[id(v.type) for v in node.inputs], *[id(v.type) for v in node.outputs])
-            if key not in known:
-                known[key] = loop_nest_of(node)
-            nest = known[key]
+            if key not in nests:
+                nests[key] = loop_nest_of(node)
+            nest = nests[key]
             if nest is not None:
                 yield node, nest
 

@@ -57,9 +57,9 @@ class KnownLengths(Feature):
 
     def length(self, fgraph: FunctionGraph, variable: Variable, i: int) -> Variable:
         """Return a variable for the length of dimension `i`: a known one that is in the graph, or a new one."""
-        known = self._length.get((variable, i))
-        if known is not None and known in fgraph.variables:
-            return known
+        length_known = self._length.get((variable, i))
+        if length_known is not None and length_known in fgraph.variables:
+            return length_known
         return shape_i(variable, i)
 
 

@@ -22,10 +22,10 @@ FLOATS = frozenset({"float16", "float32", "float64"})
 
 def lift(op: ScalarOp) -> Elemwise:
     """Return the tensor op that applies a scalar op to each element; one instance for each scalar op."""
-    found = _LIFTED.get(op)
-    if found is None:
-        found = _LIFTED[op] = Elemwise(op)
-    return found
+    name = _LIFTED.get(op)
+    if name is None:
+        name = _LIFTED[op] = Elemwise(op)
+    return name
 
 
 _LIFTED: dict[ScalarOp, Elemwise] = {}
@@ -156,8 +156,8 @@ def remade(fgraph: FunctionGraph, op: Op, *inputs: Variable) -> Tensor:
             if all(map(_is_same, node.inputs, inputs)):
                 there: Tensor = node.outputs[0]
                 return there
-    made: Tensor = op.make_node(*inputs).outputs[0]
-    return made
+    node_copy: Tensor = op.make_node(*inputs).outputs[0]
+    return node_copy
 
 
 def _is_same(a: Variable, b: Variable) -> bool:

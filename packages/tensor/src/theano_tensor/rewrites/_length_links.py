@@ -40,8 +40,8 @@ def is_plain(variable: Variable) -> bool:
 
 def term_of(variable: Any, axis: int) -> Term:
     """Return the length of a dimension, as a number if its type tells it."""
-    known: int | None = variable.type.shape[axis]
-    return (variable, axis) if known is None else known
+    length: int | None = variable.type.shape[axis]
+    return (variable, axis) if length is None else length
 
 
 def compared_elementwise(node: Apply[Any, Tensor]) -> Iterator[list[Term]]:
@@ -58,8 +58,8 @@ def _of_one_length(node: Apply[Any, Tensor], variables: Sequence[Tensor]) -> Ite
     shapes = [(v, v.type.shape) for v in variables]
     for axis, n in enumerate(node.outputs[0].type.shape):
         if n != 1:
-            known = [(v, shape[axis]) for v, shape in shapes]
-            yield [(v, axis) if length is None else length for v, length in known if length != 1]
+            lengths_known = [(v, shape[axis]) for v, shape in shapes]
+            yield [(v, axis) if length is None else length for v, length in lengths_known if length != 1]
 
 
 def _pairs(*places: tuple[int, int]) -> Callable[[Apply[Any, Tensor]], list[list[Term]]]:
@@ -67,8 +67,8 @@ def _pairs(*places: tuple[int, int]) -> Callable[[Apply[Any, Tensor]], list[list
 
     def compared(node: Apply[Any, Tensor]) -> list[list[Term]]:
         ends = [(node.inputs[k], axis) for k, axis in places]
-        found = [(v, v.type.ndim + axis if axis < 0 else axis) for v, axis in ends]
-        return [[term_of(*a), term_of(*b)] for a, b in zip(found[::2], found[1::2], strict=True)]
+        ends_compared = [(v, v.type.ndim + axis if axis < 0 else axis) for v, axis in ends]
+        return [[term_of(*a), term_of(*b)] for a, b in zip(ends_compared[::2], ends_compared[1::2], strict=True)]
 
     return compared
 
@@ -123,8 +123,8 @@ def sources(node: Apply[Any, Tensor]) -> list[Terms | None]:
     op = node.op
     if isinstance(op, Elemwise):
         pattern = node.outputs[0].type.broadcastable
-        own = [1 if single else _first(node.inputs, axis) for axis, single in enumerate(pattern)]
-        return [own] * len(node.outputs)
+        positions_of_inputs = [1 if single else _first(node.inputs, axis) for axis, single in enumerate(pattern)]
+        return [positions_of_inputs] * len(node.outputs)
     if isinstance(op, DimShuffle):
         return [[1 if isinstance(entry, str) else term_of(node.inputs[0], entry) for entry in op.order]]
     if isinstance(op, Reduce):
@@ -146,7 +146,7 @@ def beginning_of(variable: Variable, axis: int) -> tuple[Term, Term] | None:
     if node is None or not isinstance(node.op, Subtensor):
         return None
     index = as_python(node.op.entries, node.inputs[1:])
-    places = [place for place, item in enumerate(index) if isinstance(item, slice)]
+    places = [position for position, item in enumerate(index) if isinstance(item, slice)]
     if axis >= len(places):
         return None
     item = index[places[axis]]
@@ -172,12 +172,12 @@ def _by_rule(node: Apply[Any, Tensor]) -> list[Terms | None]:
         shapes.append(None if tokens is None else tuple(tokens))
         stand_ins.update((token, term_of(v, axis)) for axis, token in enumerate(tokens or ()))
     try:
-        found = call_with_graph(rule, node.fgraph, node, shapes)
+        shapes_by_rule = call_with_graph(rule, node.fgraph, node, shapes)
     except Exception:  # noqa: BLE001  (rules are written by anybody, and reported where a shape is worked out)
         return nothing
     return [
         unknown if unknown is None or shape is None else [_held(n, stand_ins) for n in shape]
-        for unknown, shape in zip(nothing, found, strict=True)
+        for unknown, shape in zip(nothing, shapes_by_rule, strict=True)
     ]
 
 
@@ -216,12 +216,12 @@ def held_by(scalar_: Variable) -> Term | None:
 
 def _entry_of_shape(node: Apply[Any, Tensor]) -> Term | None:
     """Return the length that ``shape(x)[i]`` is."""
-    whole = node.inputs[0].owner if isinstance(node.op, Subtensor) and len(node.op.entries) == 1 else None
-    if whole is None or not isinstance(whole.op, ShapeOf) or not is_plain(whole.inputs[0]):
+    part = node.inputs[0].owner if isinstance(node.op, Subtensor) and len(node.op.entries) == 1 else None
+    if part is None or not isinstance(part.op, ShapeOf) or not is_plain(part.inputs[0]):
         return None
     entry = node.op.entries[0]
     position = entry if isinstance(entry, int) else known_number(node.inputs[1]) if len(node.inputs) == 2 else None
-    return term_of(whole.inputs[0], position % whole.inputs[0].type.ndim) if isinstance(position, int) else None
+    return term_of(part.inputs[0], position % part.inputs[0].type.ndim) if isinstance(position, int) else None
 
 
 def length_of(term: Term) -> Any:

@@ -48,12 +48,12 @@ def signed_sum(variable: Tensor) -> Signed:
         leaf: Hashable = term if value is None else ("constant", term.type.dtype)
         terms[leaf] = terms.get(leaf, 0.0) + weight * (1.0 if value is None else float(value))
         order.setdefault(leaf, id(leaf) if value is None else -1)
-    kept = {leaf: weight for leaf, weight in terms.items() if weight != 0}
-    if not kept:
+    weights = {leaf: weight for leaf, weight in terms.items() if weight != 0}
+    if not weights:
         return Signed(("zero", variable), 1)
-    first = min(kept, key=lambda leaf: order[leaf])
-    sign = 1 if kept[first] > 0 else -1
-    return Signed(frozenset((leaf, weight * sign) for leaf, weight in kept.items()), sign)
+    first = min(weights, key=lambda leaf: order[leaf])
+    sign = 1 if weights[first] > 0 else -1
+    return Signed(frozenset((leaf, weight * sign) for leaf, weight in weights.items()), sign)
 
 
 def _terms(variable: Tensor, weight: float) -> list[tuple[Tensor, float]] | None:
@@ -93,8 +93,8 @@ def one_minus(variable: Tensor) -> Tensor | None:
     inputs = operands(variable, scalar.sub)
     if inputs is not None and number(inputs[0]) == 1:
         return inputs[1]
-    rest = one_plus(variable)
-    negated = None if rest is None else operands(rest, scalar.neg)
+    remainder = one_plus(variable)
+    negated = None if remainder is None else operands(remainder, scalar.neg)
     return None if negated is None else negated[0]
 
 
@@ -156,12 +156,12 @@ def _atom(variable: Tensor) -> Atom | None:
     inner = operands(variable, scalar.exp)
     if inner is not None:
         return inner[0], 1, -1, 1.0
-    rest = one_plus(variable)
-    inner = None if rest is None else operands(rest, scalar.exp)
+    remainder = one_plus(variable)
+    inner = None if remainder is None else operands(remainder, scalar.exp)
     if inner is not None:
         return inner[0], 0, -1, 2.0
-    rest = one_minus(variable)
-    inner = None if rest is None else operands(rest, scalar.sigmoid)
+    remainder = one_minus(variable)
+    inner = None if remainder is None else operands(remainder, scalar.sigmoid)
     if inner is not None:
         return inner[0], 0, 1, 1.25
     return None
@@ -183,8 +183,8 @@ class Powers:
 
     def argument(self, sign: int) -> Tensor:
         """Return z (sign 1) or -z (sign -1)."""
-        known = self.arguments.get(sign)
-        return call(scalar.neg, self.arguments[-sign]) if known is None else known
+        argument_of_sign = self.arguments.get(sign)
+        return call(scalar.neg, self.arguments[-sign]) if argument_of_sign is None else argument_of_sign
 
 
 @record(frozen=False)
@@ -205,39 +205,39 @@ class LogisticProduct:
 
     def times(self, other: LogisticProduct) -> LogisticProduct:
         """Return the product of two."""
-        rest = Product(self.rest.coefficient * other.rest.coefficient, dict(self.rest.factors))
+        remainder = Product(self.rest.coefficient * other.rest.coefficient, dict(self.rest.factors))
         for variable, power in other.rest.factors.items():
-            rest.multiply(variable, power)
+            remainder.multiply(variable, power)
         powers = {k: Powers(p.plus, p.minus, dict(p.arguments)) for k, p in self.powers.items()}
         for key, p in other.powers.items():
             mine = powers.setdefault(key, Powers())
             mine.plus += p.plus
             mine.minus += p.minus
             mine.arguments = {**p.arguments, **mine.arguments}
-        return LogisticProduct(rest, powers, self.weight_before + other.weight_before)
+        return LogisticProduct(remainder, powers, self.weight_before + other.weight_before)
 
     def build(self, dtype: str, ndim: int) -> Tensor:
         """Return the expression."""
-        whole = Product(self.rest.coefficient, dict(self.rest.factors))
+        product = Product(self.rest.coefficient, dict(self.rest.factors))
         for p in self.powers.values():
             if p.plus == -p.minus and p.plus:
-                whole.multiply(call(scalar.exp, p.argument(1 if p.plus > 0 else -1)), abs(p.plus))
+                product.multiply(call(scalar.exp, p.argument(1 if p.plus > 0 else -1)), abs(p.plus))
                 continue
             for sign, power in ((1, p.plus), (-1, p.minus)):
                 if power:
-                    whole.multiply(call(scalar.sigmoid, p.argument(sign)), power)
-        return whole.build(dtype, ndim)
+                    product.multiply(call(scalar.sigmoid, p.argument(sign)), power)
+        return product.build(dtype, ndim)
 
 
 def logistic_product(product: Product) -> LogisticProduct:
     """Split a product into logistic factors and the rest."""
-    rest = Product(product.coefficient)
+    remainder = Product(product.coefficient)
     powers: dict[Hashable, Powers] = {}
     weight = 0.0
     for variable, power in product.factors.items():
         atom = logistic_atom(variable)
         if atom is None:
-            rest.multiply(variable, power)
+            remainder.multiply(variable, power)
             continue
         argument, plus, minus, cost = atom
         signed = signed_sum(argument)
@@ -248,7 +248,7 @@ def logistic_product(product: Product) -> LogisticProduct:
         entry.minus += minus * power
         entry.arguments.setdefault(signed.sign, argument)
         weight += abs(power) * (3.0 if power < 0 and plus + minus > 0 else cost)
-    return LogisticProduct(rest, powers, weight)
+    return LogisticProduct(remainder, powers, weight)
 
 
 def joined(first: LogisticProduct, second: LogisticProduct) -> LogisticProduct | None:

@@ -238,10 +238,10 @@ def shared_product(fgraph: FunctionGraph, root: Tensor) -> Product:
     It is not to be changed: :meth:`Product.copy` is.
     """
     key = ("product", root)
-    found: Product | None = fgraph.derived.get(key)
-    if found is None:
-        found = fgraph.derived[key] = flatten_product(root)
-    return found
+    product: Product | None = fgraph.derived.get(key)
+    if product is None:
+        product = fgraph.derived[key] = flatten_product(root)
+    return product
 
 
 def outermost_product(fgraph: FunctionGraph, node: Apply[Any, Tensor]) -> Product | None:
@@ -254,8 +254,8 @@ def outermost_product(fgraph: FunctionGraph, node: Apply[Any, Tensor]) -> Produc
     key = ("outermost product", root)
     derived = fgraph.derived
     if key in derived:
-        known: Product | None = derived[key]
-        return known
+        outermost: Product | None = derived[key]
+        return outermost
     found = None
     if is_float(root) and not is_inside_product(fgraph, node):
         product = shared_product(fgraph, root)

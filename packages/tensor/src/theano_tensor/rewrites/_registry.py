@@ -102,10 +102,14 @@ def rule(
 
     def decorate(function: Callable[..., object]) -> NodeRewriter:
         make = node_rewriter(ops, phase=phases[0], exactness=exactness, reference=reference, reach=reach)
-        made = make(function)  # type: ignore[arg-type]  # the engine checks the result of a rule
-        made.label = key
-        RULES.append(Entry(made, tuple(phases), (*tags, *([made.name] if key else [])), key or made.name, tuple(names)))
-        return made
+        rewriter = make(function)  # type: ignore[arg-type]  # the engine checks the result of a rule
+        rewriter.label = key
+        RULES.append(
+            Entry(
+                rewriter, tuple(phases), (*tags, *([rewriter.name] if key else [])), key or rewriter.name, tuple(names)
+            )
+        )
+        return rewriter
 
     return decorate
 
@@ -149,8 +153,8 @@ def register_rules(database: RewriteDatabase[NodeRewriter] | object, first: int 
         for phase in entry.phases:
             tags = (*entry.tags, *_RUN_TAGS) if "fast_run" in entry.tags else entry.tags
             _register(database, phase, entry.key, entry.rewriter, tags, entry.names)
-        own = set(entry.phases)
-        if Phase.CANONICALIZE not in own and Phase.STABILIZE in own and "fast_compile" in entry.tags:
+        phases = set(entry.phases)
+        if Phase.CANONICALIZE not in phases and Phase.STABILIZE in phases and "fast_compile" in entry.tags:
             _register(database, Phase.CANONICALIZE, entry.key, entry.rewriter, ("fast_compile",))
 
 

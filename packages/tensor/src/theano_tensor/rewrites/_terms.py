@@ -36,8 +36,8 @@ class TensorLanguage(Language):
         return scalar_constant(value, output.dtype, output.ndim)
 
     def apply(self, op: Op, inputs: list[Variable]) -> Variable:
-        made = op.make_node(*inputs).outputs[0] if isinstance(op, Elemwise) else op(*inputs)
-        return cast(Variable, made)
+        result = op.make_node(*inputs).outputs[0] if isinstance(op, Elemwise) else op(*inputs)
+        return cast(Variable, result)
 
     def fitted(self, node: Apply[Any, Tensor], new: Variable, fit: Fit) -> list[Variable] | None:
         if fit is Fit.EXACT:

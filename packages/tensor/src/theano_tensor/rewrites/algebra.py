@@ -170,10 +170,10 @@ def constants_in_sum(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> di
 
     Constants that are added further up go into the same sum, one after the other: a chain of them is one replacement.
     """
-    found = _joined_constants(fgraph, node)
-    if found is None:
+    constants = _joined_constants(fgraph, node)
+    if constants is None:
         return None
-    y, total, y_sign = found
+    y, total, y_sign = constants
     top, dtype = node, node.outputs[0].type.dtype
     # Other rules move signs, step by step; constant expressions are left to constant folding.
     while y_sign > 0 and number(y) is None:
@@ -190,7 +190,7 @@ def constants_in_sum(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> di
             new = fitted(top, _sum_of(y, total, y_sign, dtype))
         if new is not None:
             return {top.outputs[0]: new[0]}
-    return fitted(node, _sum_of(*found, dtype))
+    return fitted(node, _sum_of(*constants, dtype))
 
 
 def _joined_constants(fgraph: FunctionGraph, node: Apply[Any, Tensor]) -> tuple[Tensor, Any, int] | None:

@@ -94,10 +94,10 @@ def alloc_inside_elementwise(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor
     inputs = list(node.inputs)
     changed = False
     for i, x in enumerate(inputs):
-        made = _alloc(x)
-        if made is None or not any(_has_shape(made, x, y) for j, y in enumerate(inputs) if j != i):
+        filled = _alloc(x)
+        if filled is None or not any(_has_shape(filled, x, y) for j, y in enumerate(inputs) if j != i):
             continue
-        trial = [*inputs[:i], _padded(made.inputs[0], x.type.ndim), *inputs[i + 1 :]]
+        trial = [*inputs[:i], _padded(filled.inputs[0], x.type.ndim), *inputs[i + 1 :]]
         if all(map(can_replace, node.outputs, node.op.make_node(*trial).outputs)):
             inputs, changed = trial, True
     return list(node.op.make_node(*inputs).outputs) if changed else None
@@ -116,20 +116,20 @@ def _has_shape(made: Apply[Any, Tensor], x: Tensor, y: Tensor) -> bool:
 def filled_rows(fgraph: FunctionGraph, node: Apply[AdvancedIncSubtensor1, Tensor]) -> Found:
     """``inc_subtensor(x[rows], alloc(value, shape)) -> inc_subtensor(x[rows], value)`` where the shape fits."""
     x, y, rows = node.inputs
-    made = _alloc(y)
-    if made is None or y.type.ndim != x.type.ndim:
+    filled = _alloc(y)
+    if filled is None or y.type.ndim != x.type.ndim:
         return None
-    count, *lengths = made.inputs[1:]
+    count, *lengths = filled.inputs[1:]
     if not _is_length(count, rows, 0) or not all(_is_length_of(n, x, i) for i, n in enumerate(lengths, 1)):
         return None
-    new = node.op(x, _padded(made.inputs[0], x.type.ndim), rows)
+    new = node.op(x, _padded(filled.inputs[0], x.type.ndim), rows)
     return [new] if can_replace(node.outputs[0], new) else None
 
 
 def _is_length_of(length: Tensor, x: Tensor, axis: int) -> bool:
     """Tell whether a variable is known to be the length of a dimension of a tensor, or of one that an `Alloc` made."""
-    made = _alloc(x)
-    return _is_length(length, x, axis) or (made is not None and _is_same_length(made.inputs[1 + axis], length))
+    filled = _alloc(x)
+    return _is_length(length, x, axis) or (filled is not None and _is_same_length(filled.inputs[1 + axis], length))
 
 
 def _is_same_length(a: Tensor, b: Tensor) -> bool:
@@ -149,26 +149,26 @@ def elementwise_of_alloc(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -
     if type(node.op) is not Elemwise or node.op.inplace_pattern or len(node.outputs) != 1:
         return None
     large = [v for v in node.inputs if not is_broadcast(v)]
-    made = _alloc(large[0]) if len(large) == 1 else None
-    if made is None or sole_client(fgraph, large[0]) is None:
+    filled = _alloc(large[0]) if len(large) == 1 else None
+    if filled is None or sole_client(fgraph, large[0]) is None:
         return None
     ndim = node.outputs[0].type.ndim
-    inputs = [_padded(made.inputs[0], ndim) if v is large[0] else v for v in node.inputs]
-    new = alloc(node.op.make_node(*inputs).outputs[0], *made.inputs[1:])
+    inputs = [_padded(filled.inputs[0], ndim) if v is large[0] else v for v in node.inputs]
+    new = alloc(node.op.make_node(*inputs).outputs[0], *filled.inputs[1:])
     return [new] if can_replace(node.outputs[0], new) else None
 
 
 @rule(Sum, Prod, tags=ONLY_RUN, key="local_sum_alloc", names=("local_sum_prod_alloc", "local_opt_alloc"))
 def reduction_of_alloc(fgraph: FunctionGraph, node: Apply[Sum | Prod, Tensor]) -> Found:
     """The sum of equal numbers is one of them times their count, their product is its power."""
-    made = _alloc(node.inputs[0])
-    if made is None:
+    filled = _alloc(node.inputs[0])
+    if filled is None:
         return None
-    value = made.inputs[0]
+    value = filled.inputs[0]
     output = node.outputs[0]
     if not is_broadcast(value) or not is_regular(value) or is_float(value) != is_float(output):
         return None
-    new = filled_reduced(node, value, made.inputs[1:])
+    new = filled_reduced(node, value, filled.inputs[1:])
     return [new] if can_replace(output, new) else None
 
 
@@ -201,13 +201,13 @@ def _is_operand(fgraph: FunctionGraph, variable: Tensor) -> bool:
 @rule(DimShuffle, tags=ONLY_RUN, key="local_alloc_dimshuffle", names=("local_dimshuffle_alloc",))
 def view_of_alloc(fgraph: FunctionGraph, node: Apply[DimShuffle, Tensor]) -> Found:
     """``dimshuffle(alloc(number, n, m)) -> alloc(number, ...)`` with the lengths in their new order."""
-    made = _alloc(node.inputs[0])
-    if made is None or not is_broadcast(made.inputs[0]):
+    filled = _alloc(node.inputs[0])
+    if filled is None or not is_broadcast(filled.inputs[0]):
         return None
-    lengths = made.inputs[1:]
+    lengths = filled.inputs[1:]
     one = scalar_constant(1, "int64", 0)
     order: Sequence[int | str] = node.op.order
-    value = dimshuffle(made.inputs[0], [])
+    value = dimshuffle(filled.inputs[0], [])
     new = alloc(value, *(one if isinstance(e, str) else lengths[e] for e in order)) if order else value
     return [new] if can_replace(node.outputs[0], new) else None
 
@@ -243,9 +243,9 @@ def is_of_no_dimensions(a: Tensor) -> bool:
 
 def is_filled_with_zeros(variable: Tensor) -> bool:
     """Tell whether a tensor is made by filling with zeros."""
-    made = _alloc(variable)
+    filled = _alloc(variable)
     fill = operands(variable, scalar.second)
-    value = made.inputs[0] if made is not None else fill[1] if fill is not None else variable
+    value = filled.inputs[0] if filled is not None else fill[1] if fill is not None else variable
     if isinstance(value, Constant) and isinstance(value.data, np.ndarray):
         return not value.data.any()
     return bool(number(value) == 0)

@@ -20,10 +20,10 @@ check = applied("check", CheckAndRaise)
 def assert_of_truth(fgraph: FunctionGraph, node: Apply[CheckAndRaise, Tensor]) -> Found:
     """Conditions that are constant and true, and those given twice, need no check; without conditions none is left."""
     value, *conditions = node.inputs
-    kept = list(dict.fromkeys(c for c in conditions if not number(c)))
-    if conditions and len(kept) == len(conditions):
+    checks = list(dict.fromkeys(c for c in conditions if not number(c)))
+    if conditions and len(checks) == len(conditions):
         return None
-    return [node.op(value, *kept)] if kept else [value]
+    return [node.op(value, *checks)] if checks else [value]
 
 
 @equations(

@@ -77,8 +77,8 @@ def dot22_to_dot22scalar(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -
         return None
     alpha: Tensor | None = None
     for v in numbers:
-        own = cast_to(without_dimensions(v), products[0].type.dtype)
-        alpha = own if alpha is None else call(scalar.mul, alpha, own)
+        factor = cast_to(without_dimensions(v), products[0].type.dtype)
+        alpha = factor if alpha is None else call(scalar.mul, alpha, factor)
     x, y = maker(products[0]).inputs
     return _fitting(node, dot22_scalar(x, y, alpha))
 
@@ -90,12 +90,12 @@ def _has_length_one(v: Tensor, axis: int) -> bool:
 def _without(v: Tensor, axis: int) -> Tensor:
     """Return a matrix without an axis of length 1; of a vector that got one, the vector."""
     node = v.owner
-    kept = 1 - axis
+    axis_kept = 1 - axis
     if node is not None and isinstance(node.op, DimShuffle) and node.inputs[0].type.ndim == 1:
         order = list(node.op.order)
-        if order[axis] == "x" and order[kept] == 0:
+        if order[axis] == "x" and order[axis_kept] == 0:
             return node.inputs[0]
-    return dimshuffle(v, (kept,))
+    return dimshuffle(v, (axis_kept,))
 
 
 @node_rewriter([Gemm], name="local_gemm_to_ger", phase=Phase.BLAS)

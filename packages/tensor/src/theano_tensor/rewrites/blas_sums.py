@@ -127,7 +127,7 @@ def _is_normal(value: float, root: Tensor) -> bool:
 
 def terms_of(fgraph: FunctionGraph, root: Tensor) -> Sum:
     """Return the terms of the sum that makes `root`; terms with other users are not taken apart."""
-    found = Sum()
+    terms = Sum()
     stack = [Term(root)]
     while stack:
         term = stack.pop()
@@ -135,14 +135,14 @@ def terms_of(fgraph: FunctionGraph, root: Tensor) -> Sum:
         may_enter = v is root or (_same_kind(v, root) and sole_client(fgraph, v) is not None)
         parts = _split(term, root) if may_enter else None
         if parts is None:
-            found.terms.append(term)
+            terms.terms.append(term)
             continue
-        found.nodes.add(maker(v))
+        terms.nodes.add(maker(v))
         stack.extend(reversed(parts))
-        if len(stack) + len(found.terms) > MAX_TERMS:
-            found.complete = False
+        if len(stack) + len(terms.terms) > MAX_TERMS:
+            terms.complete = False
             break
-    return found
+    return terms
 
 
 def _product_of(fgraph: FunctionGraph, term: Term, root: Tensor) -> Apply[Any, Tensor] | None:
@@ -257,10 +257,10 @@ class GemmOptimizer(GraphRewriter):
             if node in done or not self._is_root(node):
                 continue
             start = perf_counter()
-            found = terms_of(fgraph, node.outputs[0])
+            terms = terms_of(fgraph, node.outputs[0])
             split = perf_counter()
-            done |= found.nodes
-            if found.complete and self._rewrite(fgraph, node, found):
+            done |= terms.nodes
+            if terms.complete and self._rewrite(fgraph, node, terms):
                 profile.count(self.name)
             seconds["time_canonicalize"] += split - start
             seconds["time_factor_can"] += perf_counter() - split
@@ -292,14 +292,14 @@ class GemmOptimizer(GraphRewriter):
         if not products or (goes_on and len(products) == 1):
             return False
         with origin_from(node):
-            rest = _gathered(
+            others = _gathered(
                 [
                     Term(cast_to(term.array, root.type.dtype), term.coefficient, term.scalars)
                     for term in found.terms
                     if not any(term is product for product in products)
                 ]
             )
-            new = self._compute(root, products, rest, goes_on)
+            new = self._compute(root, products, others, goes_on)
         if new is None or not can_replace(root, new):
             return False
         fgraph.replace(root, new, reason=self.name)
@@ -308,8 +308,8 @@ class GemmOptimizer(GraphRewriter):
     def _compute(self, root: Tensor, products: list[Term], rest: list[Term], goes_on: bool) -> Tensor | None:
         dtype = root.type.dtype
         beta = _one(dtype)
-        whole = [term for term in rest if _same_kind(term.array, root)]
-        separate = goes_on or (bool(rest) and not whole)
+        same_kind = [term for term in rest if _same_kind(term.array, root)]
+        separate = goes_on or (bool(rest) and not same_kind)
         if separate or not rest:
             if len(products) == 1 and (rest or _multiplied(products[0]) is products[0].array or root.type.ndim == 1):
                 return None

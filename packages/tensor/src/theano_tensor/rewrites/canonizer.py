@@ -73,8 +73,8 @@ class AlgebraicCanonizer(NodeRewriter):
 
     def tracks(self) -> Sequence[Op | type[Op]]:
         """The main operation, its inverse, and the reciprocal where that is an op."""
-        known = [self.main, self.inverse]
-        return [*known, self.reciprocal] if isinstance(self.reciprocal, Op) else known
+        kinds = [self.main, self.inverse]
+        return [*kinds, self.reciprocal] if isinstance(self.reciprocal, Op) else kinds
 
     def add_simplifier(self, simplifier: Callable[[list[Any], list[Any]], tuple[list[Any], list[Any]]]) -> None:
         """Add a function that :meth:`simplify` applies to numerator and denominator."""
@@ -135,8 +135,8 @@ class AlgebraicCanonizer(NodeRewriter):
         """Return the number or array that `v` is or holds, or None if it is a variable."""
         if not isinstance(v, Variable):
             return v
-        found = number(v)
-        return v.data if found is None and isinstance(v, Constant) else found
+        value = number(v)
+        return v.data if value is None and isinstance(v, Constant) else value
 
     def widened(self, terms: Iterable[Any], out_type: Any) -> list[Any]:
         """Return terms with constants of other dtypes converted, as operations on them and the others do it.
@@ -181,9 +181,9 @@ class AlgebraicCanonizer(NodeRewriter):
     def simplify_factors(self, num: list[Any], denum: list[Any]) -> tuple[list[Any], list[Any]]:
         """Remove the common elements of both lists, which are changed and returned."""
         for term in list(num):
-            place = next((i for i, other in enumerate(denum) if other is term), None)
-            if place is not None:
-                del denum[place]
+            position = next((i for i, other in enumerate(denum) if other is term), None)
+            if position is not None:
+                del denum[position]
                 del num[next(i for i, other in enumerate(num) if other is term)]
         return num, denum
 
@@ -294,9 +294,9 @@ def quotients_by_own_size(numerators: list[Any], denominators: list[Any]) -> tup
         owner = getattr(below, "owner", None)
         if owner is None or owner.op != lift(scalar.abs):
             continue
-        place = next((i for i, above in enumerate(numerators) if above is owner.inputs[0]), None)
-        if place is not None:
-            numerators[place] = call(scalar.sgn, numerators[place])
+        position = next((i for i, above in enumerate(numerators) if above is owner.inputs[0]), None)
+        if position is not None:
+            numerators[position] = call(scalar.sgn, numerators[position])
             denominators[:] = [d for d in denominators if d is not below]
     return numerators, denominators
 

@@ -46,8 +46,8 @@ def choice_between_equals(fgraph: FunctionGraph, node: Apply[IfElse]) -> Found:
     chosen: Sequence[Any] = (
         ifelse(condition, [branches[k] for k in left], [branches[n + k] for k in left], node.op.name) if left else []
     )
-    found = dict(zip(left, chosen, strict=True))
-    return _fitting(node, [found.get(k, branches[k]) for k in range(n)])
+    replacements = dict(zip(left, chosen, strict=True))
+    return _fitting(node, [replacements.get(k, branches[k]) for k in range(n)])
 
 
 @rule(IfElse, key="cond_same_condition", phases=(Phase.CANONICALIZE,))
@@ -70,8 +70,8 @@ def choice_without_unused_outputs(fgraph: FunctionGraph, node: Apply[IfElse]) ->
     if len(used) == n or not used:
         return None
     chosen = ifelse(condition, [branches[k] for k in used], [branches[n + k] for k in used], node.op.name)
-    found = dict(zip(used, chosen, strict=True))
-    return [found.get(k) for k in range(n)]
+    replacements = dict(zip(used, chosen, strict=True))
+    return [replacements.get(k) for k in range(n)]
 
 
 @rule(TopK, key="local_useless_topk")
@@ -82,8 +82,8 @@ def selection_without_unused_output(fgraph: FunctionGraph, node: Apply[TopK, Ten
     if used not in ([True, False], [False, True]):
         return None
     values, indices = used
-    (found,) = TopK(op.axis, op.sorted, op.idx_dtype, values, indices).make_node(*node.inputs).outputs
-    return [found if wanted else None for wanted in used]
+    (selection,) = TopK(op.axis, op.sorted, op.idx_dtype, values, indices).make_node(*node.inputs).outputs
+    return [selection if is_used else None for is_used in used]
 
 
 #: Operations that go into branches.
@@ -100,45 +100,45 @@ def work_inside_a_choice(fgraph: FunctionGraph, node: Apply[IfElse]) -> dict[Var
     """
     clients = dict.fromkeys(client for output in node.outputs for client, _ in fgraph.clients(output))
     work = [client for client in clients if isinstance(client, Apply) and isinstance(client.op, WORK)]
-    made = {client.outputs[0] for client in work}
-    found: dict[Variable, Variable] = {}
+    results = {client.outputs[0] for client in work}
+    replacements: dict[Variable, Variable] = {}
     for client in work:
-        if made.isdisjoint(client.inputs):  # else its needs go first
+        if results.isdisjoint(client.inputs):  # else its needs go first
             new = _inside(client)
             if new is not None:
-                found[client.outputs[0]] = new
-    return found or None
+                replacements[client.outputs[0]] = new
+    return replacements or None
 
 
 def _inside(node: Apply[Any, Tensor]) -> Variable | None:
     if len(node.outputs) != 1 or node.op.destroy_map:
         return None
     choices = [v.owner if v.owner is not None and isinstance(v.owner.op, IfElse) else None for v in node.inputs]
-    made = [choice for choice in choices if choice is not None]
-    if not made or any(choice.inputs[0] is not made[0].inputs[0] for choice in made):
+    present_choices = [choice for choice in choices if choice is not None]
+    if not present_choices or any(choice.inputs[0] is not present_choices[0].inputs[0] for choice in present_choices):
         return None
     pairs = [_branches(v) if choice else (v, v) for v, choice in zip(node.inputs, choices, strict=True)]
     chosen = [pair for pair, choice in zip(pairs, choices, strict=True) if choice]
     if not any(_is_constant(a) or _is_constant(b) for a, b in chosen):
         return None
-    condition = made[0].inputs[0]
+    condition = present_choices[0].inputs[0]
     results = [_applied(node, [pair[k] for pair in pairs]) for k in range(2)]
-    new: Variable = ifelse(condition, results[0], results[1], made[0].op.name)
+    new: Variable = ifelse(condition, results[0], results[1], present_choices[0].op.name)
     return new if can_replace(node.outputs[0], new) else None
 
 
 def _applied(node: Apply[Any, Tensor], inputs: list[Tensor]) -> Tensor:
     """Return the op of a node applied to other inputs; zeros are left out of sums."""
     if node.op == lift(scalar.add):
-        kept = [v for v in inputs if _constant_of(v) != 0]
-        if len(kept) == 1 and can_replace(node.outputs[0], kept[0]):
-            return kept[0]
-        if len(kept) > 1:
-            total: Tensor = node.op.make_node(*kept).outputs[0]
+        nonzero = [v for v in inputs if _constant_of(v) != 0]
+        if len(nonzero) == 1 and can_replace(node.outputs[0], nonzero[0]):
+            return nonzero[0]
+        if len(nonzero) > 1:
+            total: Tensor = node.op.make_node(*nonzero).outputs[0]
             if can_replace(node.outputs[0], total):
                 return total
-    made: Tensor = node.op.make_node(*inputs).outputs[0]
-    return made
+    result: Tensor = node.op.make_node(*inputs).outputs[0]
+    return result
 
 
 def _branches(variable: Tensor) -> tuple[Tensor, Tensor]:

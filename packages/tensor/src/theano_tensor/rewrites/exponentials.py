@@ -49,8 +49,8 @@ def shifted(fgraph: FunctionGraph, x: Tensor, op: Sum) -> tuple[Tensor, Tensor]:
     zero = scalar_constant(0, x.type.dtype, largest.type.ndim)
     infinite = remade(fgraph, lift(scalar.isinf), largest)
     largest = remade(fgraph, lift(scalar.switch), infinite, zero, largest)
-    kept = iter(range(ndim - len(gone)))
-    view = DimShuffle(ndim - len(gone), ["x" if axis in gone else next(kept) for axis in range(ndim)])
+    remaining = iter(range(ndim - len(gone)))
+    view = DimShuffle(ndim - len(gone), ["x" if axis in gone else next(remaining) for axis in range(ndim)])
     restored = remade(fgraph, view, largest)
     return largest, remade(fgraph, lift(scalar.exp), remade(fgraph, lift(scalar.sub), x, restored))
 
@@ -63,10 +63,10 @@ def shifted(fgraph: FunctionGraph, x: Tensor, op: Sum) -> tuple[Tensor, Tensor]:
 def log_of_sum_of_exp(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``log(sum(exp(x))) -> m + log(sum(exp(x - m)))`` with m the maximum of x, also with the summed axes kept."""
     argument, view = behind_view(node.inputs[0])
-    found = sum_of_exp(argument)
-    if found is None or is_shifted(found[0]):
+    sum_found = sum_of_exp(argument)
+    if sum_found is None or is_shifted(sum_found[0]):
         return None
-    x, op = found
+    x, op = sum_found
     largest, exponentials = shifted(fgraph, x, op)
     result = call(scalar.add, largest, call(scalar.log, remade(fgraph, op, exponentials)))
     return fitted(node, result if view is None else view(result))
@@ -80,8 +80,8 @@ def is_shifted(x: Tensor) -> bool:
         choice = operands(origin, scalar.switch)
         owner = (_behind_all_views(choice[2]) if choice is not None else origin).owner
         if sign < 0 and owner is not None and isinstance(owner.op, Max):
-            rest = {term for k, term in enumerate(terms) if k != number}
-            if owner.inputs[0] is x or not rest.isdisjoint(_terms(owner.inputs[0])):
+            others = {term for k, term in enumerate(terms) if k != number}
+            if owner.inputs[0] is x or not others.isdisjoint(_terms(owner.inputs[0])):
                 return True
     return False
 
@@ -94,18 +94,18 @@ def _behind_all_views(variable: Tensor) -> Tensor:
 
 def _terms(x: Tensor) -> list[tuple[Tensor, int]]:
     """Return the terms that x is the sum of, with their signs: sums, differences and signs are taken apart a little."""
-    found: list[tuple[Tensor, int]] = []
+    terms: list[tuple[Tensor, int]] = []
     pending = [(x, 1)]
-    while pending and len(found) + len(pending) < MAX_TERMS:
+    while pending and len(terms) + len(pending) < MAX_TERMS:
         variable, sign = pending.pop()
         inner = operands(variable, scalar.add, scalar.sub, scalar.neg)
         if inner is None:
-            found.append((variable, sign))
+            terms.append((variable, sign))
             continue
         first = -sign if operands(variable, scalar.neg) is not None else sign
         others = -sign if operands(variable, scalar.sub) is not None else sign
         pending += [(inner[0], first), *((v, others) for v in inner[1:])]
-    return found + pending
+    return terms + pending
 
 
 @stabilizing(
@@ -125,12 +125,12 @@ def exp_over_sum_of_exp(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) ->
         if inner is None or power != 1 or is_shifted(inner[0]):
             continue
         for other in product.factors:
-            rest = _without_sum(fgraph, other, product.factors[other], inner[0])
-            if rest is not None:
+            remainder = _without_sum(fgraph, other, product.factors[other], inner[0])
+            if remainder is not None:
                 product = product.copy()
                 product.multiply(factor, -1)
                 product.multiply(other, -product.factors[other])
-                for variable, p in rest.factors.items():
+                for variable, p in remainder.factors.items():
                     product.multiply(variable, p)
                 return fitted(node, product.build(root.type.dtype, root.type.ndim))
     return None
@@ -139,8 +139,8 @@ def exp_over_sum_of_exp(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) ->
 def _keeps_places(op: Sum, ndim: int, view: DimShuffle | None) -> bool:
     """Tell whether a view of a sum broadcasts it along the axes that were summed, so that a term meets its own sum."""
     gone = op.axes(ndim)
-    kept = iter(range(ndim - len(gone)))
-    order = ["x" if axis in gone else next(kept) for axis in range(ndim)]
+    remaining = iter(range(ndim - len(gone)))
+    order = ["x" if axis in gone else next(remaining) for axis in range(ndim)]
     return order == list(range(ndim - len(gone)) if view is None else view.order)
 
 
@@ -149,19 +149,19 @@ def _without_sum(fgraph: FunctionGraph, factor: Tensor, power: int, x: Tensor) -
     below, view = behind_view(factor)
     inside = flatten_product(below)
     for candidate, p in inside.factors.items():
-        found = sum_of_exp(candidate)
-        if found is None or found[0] is not x or p * power != -1:
+        inner_sum = sum_of_exp(candidate)
+        if inner_sum is None or inner_sum[0] is not x or p * power != -1:
             continue
-        if not _keeps_places(found[1], x.type.ndim, view):
+        if not _keeps_places(inner_sum[1], x.type.ndim, view):
             return None
-        _, exponentials = shifted(fgraph, x, found[1])
-        total = remade(fgraph, found[1], exponentials)
+        _, exponentials = shifted(fgraph, x, inner_sum[1])
+        total = remade(fgraph, inner_sum[1], exponentials)
         inside.multiply(candidate, -p)
-        whole = Product()
-        whole.multiply(exponentials, 1)
-        whole.multiply(total if view is None else remade(fgraph, view, total), -1)
+        product = Product()
+        product.multiply(exponentials, 1)
+        product.multiply(total if view is None else remade(fgraph, view, total), -1)
         if inside.factors or inside.coefficient != 1.0:
-            rest = inside.build(factor.type.dtype, candidate.type.ndim)
-            whole.multiply(rest if view is None else view(rest), power)
-        return whole
+            remainder = inside.build(factor.type.dtype, candidate.type.ndim)
+            product.multiply(remainder if view is None else view(remainder), power)
+        return product
     return None

@@ -41,10 +41,10 @@ def fill_inside_elementwise(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]
         return None
     inputs = list(node.inputs)
     changed = False
-    for i, own in enumerate(fills):
-        if own is None:
+    for i, filled in enumerate(fills):
+        if filled is None:
             continue
-        trial = [*inputs[:i], own[1], *inputs[i + 1 :]]
+        trial = [*inputs[:i], filled[1], *inputs[i + 1 :]]
         new = op.make_node(*trial)
         if all(map(can_replace, node.outputs, new.outputs)):
             inputs, changed = trial, True
@@ -64,9 +64,9 @@ def fill_outside_elementwise(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor
     new: Tensor = op.make_node(*(v if own is None else own[1] for v, own in zip(inputs, fills, strict=True))).outputs[0]
     if sum(new.type.broadcastable) <= sum(node.outputs[0].type.broadcastable):
         return None
-    for own in reversed(fills):
-        if own is not None:
-            new = call(scalar.second, own[0], new)
+    for filled in reversed(fills):
+        if filled is not None:
+            new = call(scalar.second, filled[0], new)
     return [new] if can_replace(node.outputs[0], new) else None
 
 

@@ -35,7 +35,7 @@ def composite_of(nodes: Sequence[Apply], outputs: Sequence[Variable]) -> tuple[C
         Its inputs, each once, in the order in which a reader of the formula meets them. Constants that hold one number
         have become part of the op.
     """
-    made = {v for node in nodes for v in node.outputs}
+    results = {v for node in nodes for v in node.outputs}
     inputs: dict[Any, None] = {}
     values: dict[Variable, bytes] = {}
     # In the order in which the formulas of the outputs name them.
@@ -45,7 +45,7 @@ def composite_of(nodes: Sequence[Apply], outputs: Sequence[Variable]) -> tuple[C
         if variable in seen:
             continue
         seen.add(variable)
-        if variable in made and variable.owner is not None:
+        if variable in results and variable.owner is not None:
             waiting.extend(reversed(variable.owner.inputs))
         else:
             if isinstance(variable, Constant) and number(variable) is not None:
@@ -67,10 +67,10 @@ def _program(
     numbers: dict[Any, int] = {v: i for i, v in enumerate(inputs)}
 
     def number_of(variable: Any) -> int:
-        known = numbers.get(variable)
-        if known is None:
-            known = numbers[variable] = builder.constant(variable.type.dtype, values[variable])
-        return known
+        number = numbers.get(variable)
+        if number is None:
+            number = numbers[variable] = builder.constant(variable.type.dtype, values[variable])
+        return number
 
     for node in toposort({**inputs, **dict.fromkeys(values)}, outputs):
         args = [number_of(v) for v in node.inputs]
@@ -130,14 +130,14 @@ class FuseMultiOutput(GraphRewriter):
         return profile
 
     def _fuse(self, fgraph: FunctionGraph, cluster: Cluster) -> bool:
-        kept = cluster.kept(fgraph)
+        outputs = cluster.kept(fgraph)
         reduced = [node.inputs[0] for node in cluster.reductions]
-        composite, inputs = composite_of(cluster.elementwise, [*kept, *reduced])
+        composite, inputs = composite_of(cluster.elementwise, [*outputs, *reduced])
         if not inputs or not _covers(inputs, reduced[0]):
             return False
         with origin_from(cluster.reductions[-1]):
             new = FusedReduce(composite, [node.op for node in cluster.reductions]).make_node(*inputs).outputs
-        old = [*kept, *(node.outputs[0] for node in cluster.reductions)]
+        old = [*outputs, *(node.outputs[0] for node in cluster.reductions)]
         if not all(map(can_replace, old, new)):
             return False
         fgraph.replace_all(list(zip(old, new, strict=True)), reason=self.name)

@@ -71,14 +71,14 @@ def long_sums_and_products_cut(fgraph: FunctionGraph, node: Apply[Elemwise, Tens
     if len(node.inputs) < MAX_OPERANDS:
         return None
     output: Any = node.outputs[0]
-    first, rest = node.inputs[: MAX_OPERANDS - 1], node.inputs[MAX_OPERANDS - 1 :]
+    first, others = node.inputs[: MAX_OPERANDS - 1], node.inputs[MAX_OPERANDS - 1 :]
     total: Any = node.op.make_node(*first).outputs[0]
     if total.type.dtype != output.type.dtype:
         # Terms that are all narrower than the result are added in its dtype, as in one kernel.
         widened = lift(scalar.cast(output.type.dtype)).make_node(first[0]).outputs[0]
         total = node.op.make_node(widened, *first[1:]).outputs[0]
-    for start in range(0, len(rest), MAX_OPERANDS - 2):
-        total = node.op.make_node(total, *rest[start : start + MAX_OPERANDS - 2]).outputs[0]
+    for start in range(0, len(others), MAX_OPERANDS - 2):
+        total = node.op.make_node(total, *others[start : start + MAX_OPERANDS - 2]).outputs[0]
     return [total]
 
 

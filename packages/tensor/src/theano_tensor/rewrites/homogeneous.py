@@ -51,10 +51,10 @@ def exponentials_shifted(fgraph: FunctionGraph, node: Apply[Sum, Tensor]) -> dic
     if is_shifted(x) or node.outputs[0].type.dtype != x.type.dtype:
         return None
     gone = node.op.axes(x.type.ndim)
-    kept = [axis for axis in range(x.type.ndim) if axis not in gone]
+    kept_axes = [axis for axis in range(x.type.ndim) if axis not in gone]
     # Along a dimension of length 1 nothing varies, and views may drop it.
-    varying = [number for number, axis in enumerate(kept) if not x.type.broadcastable[axis]]
-    logs = _logarithms(fgraph, node, Scaled(1.0, tuple(kept[number] for number in varying)))
+    varying = [number for number, axis in enumerate(kept_axes) if not x.type.broadcastable[axis]]
+    logs = _logarithms(fgraph, node, Scaled(1.0, tuple(kept_axes[number] for number in varying)))
     if logs is None:
         return None
     largest, exponentials = shifted(fgraph, x, node.op)
@@ -73,8 +73,8 @@ def _corrected(log: Apply[Any, Tensor], scaled: Scaled, largest: Tensor, varying
     """Return the logarithm of something with a degree, made right; `varying` are the dimensions of `largest` to use."""
     argument = log.inputs[0]
     order: list[int | str] = ["x"] * argument.type.ndim
-    for axis, place in zip(varying, scaled.places, strict=True):
-        order[place] = axis
+    for axis, position in zip(varying, scaled.places, strict=True):
+        order[position] = axis
     shift = dimshuffle(largest, order)
     if scaled.degree != 1:
         shift = call(scalar.mul, shift, scalar_constant(scaled.degree, shift.type.dtype, shift.type.ndim))
@@ -89,7 +89,7 @@ def _logarithms(fgraph: FunctionGraph, total: Apply, start: Scaled) -> list[tupl
     exponentials themselves.
     """
     (e,) = total.inputs
-    known: dict[Variable, Scaled] = {e: start}
+    scaled_of: dict[Variable, Scaled] = {e: start}
     waiting = deque(_users(fgraph, e))
     refused: set[Apply] = set()
     logs: dict[Apply, None] = {}
@@ -100,25 +100,25 @@ def _logarithms(fgraph: FunctionGraph, total: Apply, start: Scaled) -> list[tupl
         if node.op == _LOG:
             logs[node] = None
             continue
-        result = _result(node, known)
+        result = _result(node, scaled_of)
         if result is not None and node.op == total.op and node.inputs[0] is e:
             result = replace(result, is_safe=True)
         (refused.add if result is None else refused.discard)(node)
         output = node.outputs[0]
-        before = known.get(output)
+        before = scaled_of.get(output)
         if result is None or result == before or (before is None and not result.degree):
             continue
         if result.degree:
-            known[output] = result
+            scaled_of[output] = result
         else:
-            del known[output]
+            del scaled_of[output]
         waiting.extend(user for user in _users(fgraph, output) if user not in waiting)
-    if waiting or any(v in known for node in refused for v in node.inputs):
+    if waiting or any(v in scaled_of for node in refused for v in node.inputs):
         return None
-    if any(not isinstance(client, Apply) for v in known for client, _ in fgraph.clients(v)):
+    if any(not isinstance(client, Apply) for v in scaled_of for client, _ in fgraph.clients(v)):
         return None
-    found = [(log, known[log.inputs[0]]) for log in logs if log.inputs[0] in known]
-    return found if all(scaled.is_safe or log.inputs[0] is e for log, scaled in found) else None
+    scaled_logs = [(log, scaled_of[log.inputs[0]]) for log in logs if log.inputs[0] in scaled_of]
+    return scaled_logs if all(scaled.is_safe or log.inputs[0] is e for log, scaled in scaled_logs) else None
 
 
 def _users(fgraph: FunctionGraph, variable: Tensor) -> list[Apply]:
@@ -147,7 +147,7 @@ def _result(node: Apply[Any, Tensor], known: dict[Variable, Scaled]) -> Scaled |
 
 def _viewed(op: DimShuffle, given: Scaled) -> Scaled | None:
     where = {entry: i for i, entry in enumerate(op.order)}
-    if any(place not in where for place in given.places):
+    if any(position not in where for position in given.places):
         return None
     return Scaled(given.degree, tuple(where[place] for place in given.places), given.is_safe)
 
@@ -155,10 +155,10 @@ def _viewed(op: DimShuffle, given: Scaled) -> Scaled | None:
 def _summed(node: Apply[Any, Tensor], given: Scaled) -> Scaled | None:
     ndim = node.inputs[0].type.ndim
     gone = node.op.axes(ndim)
-    if any(place in gone for place in given.places) or not is_float(node.outputs[0]):
+    if any(position in gone for position in given.places) or not is_float(node.outputs[0]):
         return None
-    kept = [axis for axis in range(ndim) if axis not in gone]
-    return Scaled(given.degree, tuple(kept.index(place) for place in given.places), given.is_safe)
+    kept_axes = [axis for axis in range(ndim) if axis not in gone]
+    return Scaled(given.degree, tuple(kept_axes.index(place) for place in given.places), given.is_safe)
 
 
 def _degree(node: Apply[Any, Tensor], known: dict[Variable, Scaled]) -> float | None:

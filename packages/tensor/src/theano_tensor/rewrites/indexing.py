@@ -25,8 +25,9 @@ from ..indexing.entries import Entries, as_python, from_python, known_number
 from ..linear import Dot
 from ..shape import MakeVector, ShapeI, SpecifyShape, shape_i
 from ._known_lengths import is_traced_length, known_lengths
-from ._language import call, can_replace, cast_to, lift, maker, operands, scalar_constant, sole_client
+from ._language import call, can_replace, lift, maker, operands, sole_client
 from ._registry import rule
+from .slices import part_of_reversed
 
 Found = list[Variable] | None
 FULL = slice(None)
@@ -143,7 +144,7 @@ def _merged(inner: slice, outer: Any, length: int | None) -> Any:
     if outer == FULL:
         return inner
     if length is None and isinstance(inner, slice) and _is_backwards(inner):
-        return _backwards(outer)
+        return part_of_reversed(outer)
     if not is_static(inner) or not is_static(outer):
         return None
     if length is not None:
@@ -169,32 +170,6 @@ def _is_backwards(item: slice) -> bool:
     return item.start is None and item.stop is None and item.step is not None and known_number(item.step) == -1
 
 
-def _backwards(outer: Any) -> Any:
-    """Return the part of a reversed dimension of any length that takes the part `outer` of it, or None.
-
-    A number from one end counts from the other then: number p is number -1 - p, for all numbers, also those that
-    are known only when the graph runs.
-    """
-    if not isinstance(outer, slice):
-        return _mirrored(outer)
-    step = known_number(outer.step) if outer.step is not None else 1
-    if step == -1 and outer.start is None and outer.stop is None:
-        return FULL
-    if not isinstance(step, int) or step < 0:
-        return None
-    return slice(_mirrored(0 if outer.start is None else outer.start), _mirrored(outer.stop), -step)
-
-
-def _mirrored(bound: Any) -> Any:
-    if bound is None:
-        return None
-    known = known_number(bound)
-    if isinstance(known, int):
-        return -1 - known
-    count = cast_to(bound, "int64")
-    return call(scalar.sub, scalar_constant(-1, "int64", 0), count)
-
-
 def _merged_known(elements: range, outer: Any) -> Any:
     if not isinstance(outer, slice):
         number = known_number(outer)
@@ -218,9 +193,9 @@ def part_before_elementwise(fgraph: FunctionGraph, node: Apply[Subtensor, Tensor
     This runs after stabilisation, whose patterns it would hide. A part that another one will come down to waits for
     it, so that both go on as one: otherwise each part of a chain would pass all that is below on its own.
     """
-    whole = node.inputs[0]
-    inner = whole.owner
-    if inner is None or not node.op.entries or sole_client(fgraph, whole) is not node:
+    source = node.inputs[0]
+    inner = source.owner
+    if inner is None or not node.op.entries or sole_client(fgraph, source) is not node:
         return None
     index = index_of(node)
     large = _large_input(inner, index)
@@ -241,8 +216,8 @@ def _large_input(node: Apply[Any, Tensor], index: Sequence[Any]) -> Variable | N
         return None
     touched = [axis for axis, item in enumerate(index) if item != FULL]
     large = [v for v in node.inputs if not all(v.type.broadcastable[d] for d in touched)]
-    whole = node.outputs[0].type.broadcastable
-    fits = len(large) == 1 and all(large[0].type.broadcastable[d] == whole[d] for d in touched)
+    pattern = node.outputs[0].type.broadcastable
+    fits = len(large) == 1 and all(large[0].type.broadcastable[d] == pattern[d] for d in touched)
     return large[0] if fits else None
 
 
@@ -281,19 +256,19 @@ def part_of_alloc(fgraph: FunctionGraph, node: Apply[Subtensor, Tensor]) -> Foun
     value, *lengths = inner.inputs
     whole = node.inputs[0].type.shape
     extra = len(lengths) - value.type.ndim
-    kept, taken = list[Any](), list[Any]()
+    untouched, taken = list[Any](), list[Any]()
     index = [*index_of(node), *[FULL] * (len(lengths) - len(node.op.entries))]
     for axis, item in enumerate(index):
         broadcasted = axis < extra or value.type.broadcastable[axis - extra]
         if item != FULL and not broadcasted and value.type.shape[axis - extra] is None:
             return None  # it could turn out to have length 1
         if isinstance(item, slice):
-            kept.append(slice_length(lengths[axis], item))
+            untouched.append(slice_length(lengths[axis], item))
         elif broadcasted and not _is_in_range(item, whole[axis]):
             return None  # only the whole can tell
         if axis >= extra:
             taken.append(item if not broadcasted else FULL if isinstance(item, slice) else 0)
-    return _if_it_fits(node, Alloc()(part_of(value, taken), *kept))
+    return _if_it_fits(node, Alloc()(part_of(value, taken), *untouched))
 
 
 @rule(Subtensor, key="local_subtensor_make_vector")
@@ -317,9 +292,9 @@ def element_of_vector(fgraph: FunctionGraph, node: Apply[Subtensor, Tensor]) -> 
 @unless_out_of_range
 def part_of_product(fgraph: FunctionGraph, node: Apply[Subtensor, Tensor]) -> Found:
     """``dot(A, B)[i, j] -> dot(A[i], B[:, j])`` where nothing else uses the product."""
-    whole = node.inputs[0]
-    inner = whole.owner
-    if inner is None or not isinstance(inner.op, Dot) or sole_client(fgraph, whole) is not node:
+    product = node.inputs[0]
+    inner = product.owner
+    if inner is None or not isinstance(inner.op, Dot) or sole_client(fgraph, product) is not node:
         return None
     a, b = inner.inputs
     if a.type.ndim not in (1, 2) or b.type.ndim not in (1, 2):
@@ -398,8 +373,8 @@ def whole_written(fgraph: FunctionGraph, node: Apply[IncSubtensor, Tensor]) -> F
     flips = [item if item == BACKWARDS else FULL for item in index]
     is_set = node.op.set_instead_of_inc
     if not all(
-        item == BACKWARDS and is_set if item != FULL else _is_whole(fgraph, own, x, axis)
-        for axis, (item, own) in enumerate(zip(flips, index, strict=True))
+        item == BACKWARDS and is_set if item != FULL else _is_whole(fgraph, flip, x, axis)
+        for axis, (item, flip) in enumerate(zip(flips, index, strict=True))
     ):
         return None
     if y.type.ndim < x.type.ndim:
@@ -511,18 +486,20 @@ def _increments(
 def sum_of_increments(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``inc(a, b, i) + inc(c, d, j) -> inc(inc(a + c, b, i), d, j)``, without those of a and c that are zeros."""
     total = node.outputs[0]
-    found = dict(_increments(fgraph, node, total))
-    rest = [term for i, term in enumerate(node.inputs) if i not in found]
-    bases = [inner.inputs[0] for inner in found.values()]
+    increments = dict(_increments(fgraph, node, total))
+    others = [term for i, term in enumerate(node.inputs) if i not in increments]
+    bases = [inner.inputs[0] for inner in increments.values()]
     needed = [base for base in bases if not is_zeros(base)]
-    kept = (rest or needed or bases)[:1]
-    if not all(base in needed or same_shape(base, kept[0]) for base in bases):
+    bases_kept = (others or needed or bases)[:1]
+    if not all(base in needed or same_shape(base, bases_kept[0]) for base in bases):
         return None
-    if not found or (len(found) == 1 and needed) or not all(can_replace(total, term) for term in (*rest, *bases)):
+    if not increments or (len(increments) == 1 and needed):
         return None
-    terms = [*rest, *needed] or bases[:1]
+    if not all(can_replace(total, term) for term in (*others, *bases)):
+        return None
+    terms = [*others, *needed] or bases[:1]
     tip = terms[0] if len(terms) == 1 else lift(scalar.add)(*terms)
-    for inner in found.values():
+    for inner in increments.values():
         tip = inner.op(tip, *inner.inputs[1:])
     return _if_it_fits(node, tip)
 
@@ -557,11 +534,11 @@ def difference_with_increments(fgraph: FunctionGraph, node: Apply[Elemwise, Tens
 @rule(scalar.mul, scalar.neg, tags=ONLY_RUN)
 def scaled_increments(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``c * inc(zeros, y, i) -> inc(zeros, c * y, i)`` for finite numbers c, for several increments too."""
-    found = dict(_increments(fgraph, node, node.outputs[0]))
-    if len(found) != 1:
+    increments = dict(_increments(fgraph, node, node.outputs[0]))
+    if len(increments) != 1:
         return None
-    ((place, inner),) = found.items()
-    others = [v for i, v in enumerate(node.inputs) if i != place]
+    ((position, inner),) = increments.items()
+    others = [v for i, v in enumerate(node.inputs) if i != position]
     chain, tip = _chain(fgraph, inner)
     if not is_zeros(tip) or not all(_is_finite_number(v) for v in others):
         return None
@@ -569,7 +546,7 @@ def scaled_increments(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> F
         y, *index = part.inputs[1:]
         ndim = y.type.ndim
         factors = [v.dimshuffle(["x"] * ndim) if _needs(v, ndim) else v for v in map(_bare, others)]
-        scaled = node.op.make_node(*factors[:place], y, *factors[place:]).outputs[0]
+        scaled = node.op.make_node(*factors[:position], y, *factors[position:]).outputs[0]
         tip = part.op(tip, scaled, *index)
     return _if_it_fits(node, tip)
 

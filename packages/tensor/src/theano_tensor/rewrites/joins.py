@@ -44,14 +44,14 @@ def empty_parts_left_out(fgraph: FunctionGraph, node: Apply[Join, Tensor]) -> Fo
     if axis is None:
         return None
     parts = node.inputs[1:]
-    kept = [p for p in parts if p.type.shape[axis] != 0]
+    nonempty = [p for p in parts if p.type.shape[axis] != 0]
     # The other lengths of an empty part are checked when it runs, unless they are known.
     gone = [p for p in parts if p.type.shape[axis] == 0]
-    if not kept or not gone or any(n is None for p in gone for n in p.type.shape):
+    if not nonempty or not gone or any(n is None for p in gone for n in p.type.shape):
         return None
-    if any(p.type.shape[i] != n for p in gone for i, n in enumerate(kept[0].type.shape) if i != axis):
+    if any(p.type.shape[i] != n for p in gone for i, n in enumerate(nonempty[0].type.shape) if i != axis):
         return None
-    return _one(node, node.op(node.inputs[0], *kept))
+    return _one(node, node.op(node.inputs[0], *nonempty))
 
 
 @rule(Join, reach=1, key="local_join_make_vector")
@@ -62,9 +62,9 @@ def vectors_of_scalars_joined(fgraph: FunctionGraph, node: Apply[Join, Tensor]) 
     parts: list[Variable] = []
     for part in node.inputs[1:]:
         last = parts[-1].owner if parts else None
-        own = part.owner
-        if last is not None and own is not None and isinstance(last.op, MakeVector) and last.op == own.op:
-            parts[-1] = own.op(*last.inputs, *own.inputs)
+        maker = part.owner
+        if last is not None and maker is not None and isinstance(last.op, MakeVector) and last.op == maker.op:
+            parts[-1] = maker.op(*last.inputs, *maker.inputs)
         else:
             parts.append(part)
     if len(parts) == len(node.inputs) - 1:
@@ -76,13 +76,13 @@ def vectors_of_scalars_joined(fgraph: FunctionGraph, node: Apply[Join, Tensor]) 
 def split_in_one(fgraph: FunctionGraph, node: Apply[Split, Tensor]) -> Found:
     """A tensor taken apart into one part is that part, if that has the length that is given."""
     x, axis, lengths = node.inputs
-    place = static_int(axis)
-    if node.op.len_splits != 1 or place is None:
+    axis_number = static_int(axis)
+    if node.op.len_splits != 1 or axis_number is None:
         return None
     if lengths.type.shape[0] != 1:
         x = _CHECKED(x, call(scalar.eq, shape_i(lengths, 0), scalar_constant(1, "int64", 0)))
     length = lengths[0]
-    return _one(node, _CHECKED(x, call(scalar.eq, shape_i(x, place), length)))
+    return _one(node, _CHECKED(x, call(scalar.eq, shape_i(x, axis_number), length)))
 
 
 @rule(Sum, Prod, Max, Min, key="local_reduce_join")

@@ -158,22 +158,22 @@ class LengthClasses:
         asked: dict[Term, None] = {term: None}
         while True:
             last = next(reversed(asked))
-            found, first = self._follow(last, asked)
+            root, first = self._follow(last, asked)
             if first is not None:
                 asked[first] = None
                 continue
             del asked[last]
             if not asked:
-                return found
+                return root
 
     def _follow(self, term: Term, asked: Container[Term]) -> tuple[Term, Term | None]:
         """Return the result of :meth:`term`, or a second term that has to be looked up first."""
         path: list[Dimension] = []
         seen: set[Dimension] = set()
         while not isinstance(term, int) and term not in seen:
-            known = self._found.get(term)
-            if known is not None:
-                term = known
+            place_known = self._found.get(term)
+            if place_known is not None:
+                term = place_known
                 break
             for part in self._parts(term) or ():
                 if not isinstance(part, int) and part not in self._found and part not in asked:
@@ -328,8 +328,8 @@ class _Checks:
                 use = max((self._use_by(user) for user, _ in self.fgraph.clients(variable)), default=0)
                 for axis, single in enumerate(variable.type.broadcastable):
                     if not single:
-                        place = _Dimension(variable, axis, self.positions.get(variable, -1), use)
-                        self._offer(self.lengths.root(term_of(variable, axis)), place)
+                        dimension = _Dimension(variable, axis, self.positions.get(variable, -1), use)
+                        self._offer(self.lengths.root(term_of(variable, axis)), dimension)
 
     def _use_by(self, user: Any) -> int:
         """Return 2 for a user in all calls, 1 for one that only asks for the shape, and 0 for others."""
@@ -338,8 +338,8 @@ class _Checks:
         return 0 if user in self.calls else 1 if _asks_for_shape(user) else 2
 
     def _offer(self, root: Any, place: _Dimension) -> None:
-        known = self.places.get(root)
-        if known is None or place.is_better_than(known):
+        dimension = self.places.get(root)
+        if dimension is None or place.is_better_than(dimension):
             self.places[root] = place
 
     def add(self, node: Apply, a: Term, b: Term) -> None:
@@ -353,18 +353,18 @@ class _Checks:
             return  # it would take values that are not computed
         places = [self.places.get(self.lengths.root(term)) for term in (a, b)]
         self.lengths.join((a, b))
-        for place in places:
-            if place is not None:
-                self._offer(self.lengths.root(a), place)
+        for dimension in places:
+            if dimension is not None:
+                self._offer(self.lengths.root(a), dimension)
 
     def _compare_at_operand(self, node: Apply, a: Term, b: Term) -> bool:
         """Have the later of two operands checked as it comes; False where it comes too early."""
         pairs = [(self.places.get(self.lengths.root(at)), other) for at, other in ((a, b), (b, a))]
         usable = [(place, other) for place, other in pairs if place is not None and place.use]
-        for place, other in sorted(usable, key=lambda pair: (pair[0].use, pair[0].position), reverse=True):
+        for dimension, other in sorted(usable, key=lambda pair: (pair[0].use, pair[0].position), reverse=True):
             length = self._length(other)
-            if length is not None and length.calls == ALWAYS and length.position <= place.position:
-                self.at.setdefault(place.variable, []).append((place.axis, length.variable, node))
+            if length is not None and length.calls == ALWAYS and length.position <= dimension.position:
+                self.at.setdefault(dimension.variable, []).append((dimension.axis, length.variable, node))
                 return True
         return False
 
@@ -403,9 +403,9 @@ class _Checks:
         if isinstance(user, str):
             calls, end = self.calls.get(self.fgraph.outputs[i].owner, ALWAYS), len(self.order)
         else:
-            own = self.calls.get(user, ALWAYS)
+            conditions = self.calls.get(user, ALWAYS)
             # The operand of a choice is needed when it is taken.
-            calls, end = self.calls.get(user.inputs[i].owner, own), self.positions[user.outputs[0]]
+            calls, end = self.calls.get(user.inputs[i].owner, conditions), self.positions[user.outputs[0]]
         if len(lengths) < 2 or any(n.calls not in (ALWAYS, calls) or n.position >= end for n in lengths):
             return False
         equal = call(scalar.eq, *(n.variable for n in lengths))
@@ -415,16 +415,18 @@ class _Checks:
     def _length(self, term: Term) -> _Known | None:
         """Return a scalar that holds a length, computed of variables of the graph; None where that takes more work."""
         term = self.lengths.term(term)
-        place = self.places.get(self.lengths.root(term))
-        if place is not None and not isinstance(term, int):
-            term = place.variable, place.axis
+        dimension = self.places.get(self.lengths.root(term))
+        if dimension is not None and not isinstance(term, int):
+            term = dimension.variable, dimension.axis
         if isinstance(term, int):
             return _Known(length_of(term), -1, ALWAYS)
         variable, axis = term
         if axis != VALUE and variable not in self.fgraph.variables:
             return self._anew(self.shapes.get_shape(variable, axis))
-        known = self._anew(variable)
-        return None if known is None else known._replace(variable=length_of(term) if axis != VALUE else known.variable)
+        length = self._anew(variable)
+        return (
+            None if length is None else length._replace(variable=length_of(term) if axis != VALUE else length.variable)
+        )
 
     def _anew(self, variable: Variable) -> _Known | None:
         """Return a lost variable computed from present ones; None where that takes more than lengths."""
@@ -455,14 +457,14 @@ class _Checks:
         if v in self.fgraph.variables or isinstance(v, Constant):
             calls = ALWAYS if v.owner is None else self.calls.get(v.owner, ALWAYS)
             return _Known(v, self.positions.get(v, -1), calls)
-        known = [part for part in parts if part is not None]
-        branches = {part.calls for part in known} - {ALWAYS}
-        if len(known) < len(parts) or len(branches) > 1:
+        parts_known = [part for part in parts if part is not None]
+        branches = {part.calls for part in parts_known} - {ALWAYS}
+        if len(parts_known) < len(parts) or len(branches) > 1:
             return None
         if v in self.record.instead:
-            return known[0]
-        new = maker(cast(Any, v)).clone_with_new_inputs([part.variable for part in known]).outputs[v.index or 0]
-        return _Known(new, max(part.position for part in known), next(iter(branches), ALWAYS))
+            return parts_known[0]
+        new = maker(cast(Any, v)).clone_with_new_inputs([part.variable for part in parts_known]).outputs[v.index or 0]
+        return _Known(new, max(part.position for part in parts_known), next(iter(branches), ALWAYS))
 
     def check_filled(self) -> None:
         """Have numbers checked by which tensors were filled that have gone."""
@@ -497,7 +499,9 @@ class _Checks:
         for variable, checks in self.at.items():
             users = list(self.fgraph.clients(variable))
             inside = [
-                place for place in users if place[0] != "output" and not isinstance(place[0].op, (ShapeI, ShapeOf))
+                dimension
+                for dimension in users
+                if dimension[0] != "output" and not isinstance(dimension[0].op, (ShapeI, ShapeOf))
             ]
             self._put(_checked(variable, checks), inside or users, rewriter)
         return len(self.at) + len(self.before)
@@ -545,13 +549,13 @@ def _checked(variable: Any, checks: Sequence[tuple[int, Any, Apply]]) -> Any:
     left = list(checks)
     while left:
         now: dict[int, tuple[Any, Apply]] = {}
-        rest = []
+        unchecked = []
         for axis, length, node in left:
             if axis in now:
-                rest.append((axis, length, node))
+                unchecked.append((axis, length, node))
             else:
                 now[axis] = length, node
-        left = rest
+        left = unchecked
         axes = sorted(now)
         with origin_from(now[axes[0]][1]):
             variable = SameLengths(axes)(variable, *(now[axis][0] for axis in axes))

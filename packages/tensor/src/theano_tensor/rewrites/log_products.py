@@ -62,22 +62,22 @@ def log_of_product(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Foun
 def _sum_of_logs(product: Product, argument: Tensor) -> Tensor | None:
     """Return the logarithm of a product with steep factors, None where the others are a negative number."""
     dtype, ndim = argument.type.dtype, argument.type.ndim
-    rest = Product(product.coefficient)
+    remainder = Product(product.coefficient)
     terms: list[tuple[Tensor, int]] = []
     for factor, power in product.factors.items():
         if not is_positive_and_steep(factor):
-            rest.multiply(factor, power)
+            remainder.multiply(factor, power)
             continue
         term = _log_of_factor(factor)
         if abs(power) != 1:
             term = call(scalar.mul, scalar_constant(abs(power), dtype, ndim), term)
         terms.append((term, power))
-    if rest.factors:
-        terms.append((call(scalar.log, rest.build(dtype, ndim)), 1))
-    elif rest.coefficient <= 0:
+    if remainder.factors:
+        terms.append((call(scalar.log, remainder.build(dtype, ndim)), 1))
+    elif remainder.coefficient <= 0:
         return None
-    elif rest.coefficient != 1:
-        terms.append((scalar_constant(math.log(rest.coefficient), dtype, ndim), 1))
+    elif remainder.coefficient != 1:
+        terms.append((scalar_constant(math.log(remainder.coefficient), dtype, ndim), 1))
     return _signed_sum(terms)
 
 
@@ -154,10 +154,10 @@ def exposed(product: Product) -> Product | None:
     that, and factors of p may cancel outside.
     """
     for factor, power in product.factors.items():
-        found = _without_divisor(factor) if power == 1 else None
-        if found is None:
+        divided = _without_divisor(factor) if power == 1 else None
+        if divided is None:
             continue
-        increment, divisor = found
+        increment, divisor = divided
         factors = {v: p for v, p in product.factors.items() if v is not factor}
         result = Product(product.coefficient / divisor.coefficient, factors)
         result.multiply(increment, 1)
@@ -193,21 +193,21 @@ def _without_divisor(variable: Tensor) -> tuple[Tensor, Product] | None:
 
 def _leaves(root: Tensor) -> list[tuple[Tensor, int]]:
     """Return the factors of a product in the end, with the sign of its power, before anything cancels."""
-    found: list[tuple[Tensor, int]] = []
+    leaves: list[tuple[Tensor, int]] = []
     stack = [(root, 1)]
     dtype = stack[0][0].type.dtype
     while stack:
         variable, sign = stack.pop()
         inputs = [] if variable.owner is None else variable.owner.inputs
         if variable.type.dtype != dtype or not is_product(variable):
-            found.append((variable, sign))
+            leaves.append((variable, sign))
         elif operands(variable, scalar.true_div) is not None:
             stack.extend([(inputs[1], -sign), (inputs[0], sign)])
         elif operands(variable, scalar.reciprocal) is not None:
             stack.append((inputs[0], -sign))
         else:
             stack.extend((v, sign) for v in reversed(inputs))
-    return found
+    return leaves
 
 
 @stabilizing(scalar.mul, scalar.true_div, scalar.neg, reach=6, key="local_exp_multiplied_out")
@@ -228,15 +228,15 @@ def exponential_multiplied_out(fgraph: FunctionGraph, node: Apply[Elemwise, Tens
         above = [v for v, p in product.factors.items() if p > 0 and operands(v, scalar.exp) is not None]
         if not any(part.factors.get(v, 0) < 0 for part in parts for v in above):
             continue
-        rest = {v: p for v, p in product.factors.items() if v is not factor}
-        found = _distributed(Product(product.coefficient, rest), parts, terms, root)
-        if found is not None:
-            return fitted(node, found)
+        others = {v: p for v, p in product.factors.items() if v is not factor}
+        distributed = _distributed(Product(product.coefficient, others), parts, terms, root)
+        if distributed is not None:
+            return fitted(node, distributed)
     return None
 
 
 def _signed_terms(variable: Tensor) -> list[tuple[Tensor, int]] | None:
-    found: list[tuple[Tensor, int]] = []
+    terms: list[tuple[Tensor, int]] = []
     stack = [(variable, 1)]
     while stack:
         term, sign = stack.pop()
@@ -245,24 +245,24 @@ def _signed_terms(variable: Tensor) -> list[tuple[Tensor, int]] | None:
             stack.extend((v, sign) for v in reversed(added))
         elif subtracted is not None:
             stack.extend([(subtracted[1], -sign), (subtracted[0], sign)])
-        elif term.type.dtype != variable.type.dtype or len(found) + len(stack) >= MAX_SUMMANDS:
+        elif term.type.dtype != variable.type.dtype or len(terms) + len(stack) >= MAX_SUMMANDS:
             return None
         else:
-            found.append((term, sign))
-    return found if len(found) > 1 else None
+            terms.append((term, sign))
+    return terms if len(terms) > 1 else None
 
 
 def _distributed(rest: Product, parts: list[Product], terms: list[tuple[Tensor, int]], root: Tensor) -> Tensor | None:
     tensor = root
-    found = []
+    terms_made = []
     for part, (_, sign) in zip(parts, terms, strict=True):
-        whole = Product(part.coefficient * rest.coefficient, dict(part.factors))
+        product = Product(part.coefficient * rest.coefficient, dict(part.factors))
         for variable, power in rest.factors.items():
-            whole.multiply(variable, power)
-        if not _is_regular(whole):
+            product.multiply(variable, power)
+        if not _is_regular(product):
             return None
-        found.append((whole.build(tensor.type.dtype, tensor.type.ndim), sign))
-    return _signed_sum(found)
+        terms_made.append((product.build(tensor.type.dtype, tensor.type.ndim), sign))
+    return _signed_sum(terms_made)
 
 
 def _may_cancel(divisor: Tensor) -> bool:
@@ -300,7 +300,7 @@ def divisor_out_of_sum(fgraph: FunctionGraph, node: Apply[Sum, Tensor]) -> Found
         inner = product.build(x.type.dtype, x.type.ndim)
         if inner.type.broadcastable != x.type.broadcastable:
             return None
-        kept = [axis for axis in range(x.type.ndim) if axis not in axes]
-        new = call(scalar.true_div, node.op(inner), dimshuffle(factor, kept))
+        kept_axes = [axis for axis in range(x.type.ndim) if axis not in axes]
+        new = call(scalar.true_div, node.op(inner), dimshuffle(factor, kept_axes))
         return [new] if can_replace(node.outputs[0], new) else None
     return None

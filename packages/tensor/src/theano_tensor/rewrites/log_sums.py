@@ -38,13 +38,13 @@ def exponents(variable: Tensor) -> list[Tensor] | None:
     """Return a, b, ... if `variable` is ``exp(a) + exp(b) + ...``; a positive number counts as an exponential."""
     if not is_float(variable) or operands(variable, scalar.add) is None or logistic_atom(variable) is not None:
         return None
-    found: list[Tensor] = []
+    exponents_seen: list[Tensor] = []
     stack = [variable]
     dtype = stack[0].type.dtype
     numbers = 0
     while stack:
         term = stack.pop()
-        if len(found) + len(stack) > MAX_SUMMANDS:
+        if len(exponents_seen) + len(stack) > MAX_SUMMANDS:
             return None
         added = operands(term, scalar.add) if term.type.dtype == dtype else None
         inner = operands(term, scalar.exp)
@@ -52,13 +52,13 @@ def exponents(variable: Tensor) -> list[Tensor] | None:
         if added is not None:
             stack.extend(reversed(added))
         elif inner is not None and inner[0].type.dtype == dtype:
-            found.append(inner[0])
+            exponents_seen.append(inner[0])
         elif isinstance(value, (int, float)) and 0 < value < math.inf:
             numbers += 1
-            found.append(scalar_constant(math.log(value), dtype, term.type.ndim))
+            exponents_seen.append(scalar_constant(math.log(value), dtype, term.type.ndim))
         else:
             return None
-    return found if len(found) - numbers >= 1 and len(found) >= 2 else None
+    return exponents_seen if len(exponents_seen) - numbers >= 1 and len(exponents_seen) >= 2 else None
 
 
 def log_of_sum(terms: list[Tensor]) -> Tensor:

@@ -147,19 +147,19 @@ def is_awaited(fgraph: FunctionGraph, variable: Tensor) -> bool:
         if not pending:
             return False
         below, differences = pending.pop()
-        for client, place in fgraph.clients(below)[:STEPS]:
+        for client, position in fgraph.clients(below)[:STEPS]:
             if not isinstance(client, Apply):
                 continue
             kind = scalar_kind(client)
-            if kind in _LOGARITHMS or (kind in (_RECIPROCAL, _DIVISION) and _divides_stably(client, place)):
+            if kind in _LOGARITHMS or (kind in (_RECIPROCAL, _DIVISION) and _divides_stably(client, position)):
                 return True
             if differences and kind in _SUMS:
                 # Likewise ``n - variable``, the negative of ``variable - n``.
                 numbers = [n if kind is _ADD else -n for v in client.inputs if (n := number(v)) is not None]
                 if any(n in differences for n in numbers):
                     return True
-            is_moved = isinstance(client.op, Join) or (place == 0 and isinstance(client.op, (*MOVEMENTS, Alloc)))
-            is_sum = place == 0 and isinstance(client.op, Sum)
+            is_moved = isinstance(client.op, Join) or (position == 0 and isinstance(client.op, (*MOVEMENTS, Alloc)))
+            is_sum = position == 0 and isinstance(client.op, Sum)
             output = client.outputs[0]
             if not (is_moved or is_sum or kind in BETWEEN) or output in seen:
                 continue
@@ -194,13 +194,15 @@ def meets_factor(fgraph: FunctionGraph, variable: Tensor, of_any_kind: bool = Fa
         if not pending:
             return False
         below = pending.pop()
-        for client, place in fgraph.clients(below)[:STEPS]:
+        for client, position in fgraph.clients(below)[:STEPS]:
             if not isinstance(client, Apply):
                 continue
             kind = scalar_kind(client)
             if kind in _PRODUCTS and (divides or any(scalar_kind(v.owner) is _EXP for v in client.inputs)):
                 return True
-            passes = (*MOVEMENTS, Sum) if place == 0 else (IncSubtensor, AdvancedIncSubtensor) if place == 1 else ()
+            passes = (
+                (*MOVEMENTS, Sum) if position == 0 else (IncSubtensor, AdvancedIncSubtensor) if position == 1 else ()
+            )
             if kind in _SIGNS or kind in _SUMS or kind in _PRODUCTS or isinstance(client.op, passes):
                 pending.append(client.outputs[0])
     return False
@@ -233,8 +235,8 @@ def moved(fgraph: FunctionGraph, node: Apply[Any, Tensor], variable: Tensor) -> 
 
 
 def _has_whole_input(inner: Apply[Any, Tensor]) -> bool:
-    whole = inner.outputs[0].type.broadcastable
-    return not any(whole) or any(v.type.broadcastable == whole for v in inner.inputs)
+    pattern = inner.outputs[0].type.broadcastable
+    return not any(pattern) or any(v.type.broadcastable == pattern for v in inner.inputs)
 
 
 def movement_below(fgraph: FunctionGraph, node: Apply[Any, Tensor], deep: int = 0) -> Tensor | None:
@@ -253,8 +255,8 @@ def movement_below(fgraph: FunctionGraph, node: Apply[Any, Tensor], deep: int = 
             below = movement_below(fgraph, new.owner, deep - 1)
             new = new if below is None else below
         inputs.append(new)
-    made: Tensor = inner.op.make_node(*inputs).outputs[0]
-    return made if can_replace(node.outputs[0], made) else None
+    result: Tensor = inner.op.make_node(*inputs).outputs[0]
+    return result if can_replace(node.outputs[0], result) else None
 
 
 def _has_steep_client(fgraph: FunctionGraph, variable: Tensor) -> bool:
@@ -327,7 +329,7 @@ def steep_before_movement(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) 
 
     Likewise where a movement repeats elements or joins tensors: ``log(alloc(exp(x), n)) -> alloc(log(exp(x)), n)``.
     """
-    places = [place for place, v in enumerate(node.inputs) if number(v) is None]
+    places = [position for position, v in enumerate(node.inputs) if number(v) is None]
     if len(places) != 1 or len(node.inputs) > 2:
         return None
     movement = node.inputs[places[0]].owner
@@ -372,8 +374,8 @@ def product_of_placed_part(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor])
     Likewise a choice of zero meets values that are not finite there.
     """
     places = (0,) if scalar_kind(node) is _DIVISION else range(len(node.inputs))
-    for place in places:
-        placed = placed_part(node.inputs[place])
+    for position in places:
+        placed = placed_part(node.inputs[position])
         if placed is None or placed.inputs[0].type.broadcastable != node.outputs[0].type.broadcastable:
             continue
         zeros, y, *index = placed.inputs
@@ -384,11 +386,11 @@ def product_of_placed_part(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor])
             continue
         read = next(make(placed.op) for kind, make in _READS if isinstance(placed.op, kind))
         like = read.make_node(zeros, *index)
-        others = [_part_below(fgraph, like, v) for i, v in enumerate(node.inputs) if i != place]
+        others = [_part_below(fgraph, like, v) for i, v in enumerate(node.inputs) if i != position]
         factors = [v for v in others if v is not None]
         if len(factors) < len(others):
             continue
-        factors.insert(place, y)
+        factors.insert(position, y)
         part = node.op.make_node(*factors).outputs[0]
         new = placed.op(zeros, part, *index)
         if can_replace(node.outputs[0], new):

@@ -47,11 +47,11 @@ def _early(
 
     def decorate(function: Callable[[FunctionGraph, Apply], Found]) -> NodeRewriter:
         make = node_rewriter(list(tracks), phase=Phase.STABILIZE, exactness=Exactness.STABILIZING, reach=reach)
-        made = make(function)
-        made.label = key
-        RULES.append(Entry(made, (), (*_TAGS, made.name), key, tuple(names)))
-        database.register(key, made, *_TAGS, made.name, aliases=tuple(names))
-        return made
+        rewriter = make(function)
+        rewriter.label = key
+        RULES.append(Entry(rewriter, (), (*_TAGS, rewriter.name), key, tuple(names)))
+        database.register(key, rewriter, *_TAGS, rewriter.name, aliases=tuple(names))
+        return rewriter
 
     return decorate
 

@@ -97,12 +97,12 @@ def value_for_filled_part(
     extra = part.type.ndim - y.type.ndim
     if extra < 0:
         return None
-    own = computed_shape(fgraph, known_lengths(fgraph), part)
+    shape = computed_shape(fgraph, known_lengths(fgraph), part)
     checks = []
-    for axis, wanted in enumerate(owner.inputs[1:], extra):
-        known = None if own is None else own[axis]
-        if not _is_same(known, wanted) and not part.type.broadcastable[axis]:
-            checks.append(eq(shape_i(part, axis), wanted))
+    for axis, length_needed in enumerate(owner.inputs[1:], extra):
+        length = None if shape is None else shape[axis]
+        if not _is_same(length, length_needed) and not part.type.broadcastable[axis]:
+            checks.append(eq(shape_i(part, axis), length_needed))
     value = owner.inputs[0]
     if checks:
         value = Assert("the value has not the shape of the part that it changes")(value, reduce(and_, checks))

@@ -154,8 +154,8 @@ def reduced_at_once(context: Context, a: Tensor) -> Tensor:
     """Return a reduction over the axes of both."""
     node, inner = context.node, maker(context.node.inputs[0])
     gone = set(inner.op.axes(a.type.ndim))
-    kept = [axis for axis in range(a.type.ndim) if axis not in gone]
-    gone |= {kept[axis] for axis in node.op.axes(len(kept))}
+    kept_axes = [axis for axis in range(a.type.ndim) if axis not in gone]
+    gone |= {kept_axes[axis] for axis in node.op.axes(len(kept_axes))}
     return _with_axes(node.op, sorted(gone))(a)
 
 
@@ -225,20 +225,20 @@ def filled_reduced(node: Apply[Any, Tensor], value: Tensor, lengths: Sequence[Te
     )
     op = scalar.mul if isinstance(node.op, Sum) else scalar.pow
     total = cast_to(call(op, cast_to(dimshuffle(value, []), dtype), cast_to(count, dtype)), dtype)
-    kept = [n for axis, n in enumerate(lengths) if axis not in gone]
-    return alloc(total, *kept) if kept else total
+    lengths_left = [n for axis, n in enumerate(lengths) if axis not in gone]
+    return alloc(total, *lengths_left) if lengths_left else total
 
 
 @equations(All, Any_, key="local_all_of_fill")
 def truth_of_fill(like: Anything, k: Number) -> Equations:
     """Filled with one truth value, a tensor has it if it has elements."""
-    known = [
+    rules = [
         (all_true(fill(like, k)) >> True).when(is_true),
         (any_true(fill(like, k)) >> False).when(is_false),
         (all_true(fill(like, k)) >> has_no_elements(like)).when(is_false),
         (any_true(fill(like, k)) >> has_elements(like)).when(is_true),
     ]
-    return [equation.when(gives_one_number) for equation in known]
+    return [equation.when(gives_one_number) for equation in rules]
 
 
 def gives_one_number(node: Apply[Any, Tensor]) -> bool:
@@ -330,9 +330,9 @@ def sum_of_quotients(x: Real, b: Anything) -> Equations:
 
 def is_constant_along_axes(node: Apply[Any, Tensor], x: Tensor, b: Tensor) -> bool:
     """The divisor is regular, and does not change along the axes that are summed."""
-    whole = node.inputs[0].type
-    axes = node.op.axes(whole.ndim)
-    if not axes or x.type.broadcastable != whole.broadcastable or not _is_regular_divisor(b):
+    source_type = node.inputs[0].type
+    axes = node.op.axes(source_type.ndim)
+    if not axes or x.type.broadcastable != source_type.broadcastable or not _is_regular_divisor(b):
         return False
     return all(b.type.broadcastable[axis] for axis in axes)
 

@@ -91,14 +91,14 @@ def view_of(x: Tensor, order: list[int | str]) -> Tensor:
 @rule(AdvancedSubtensor1, tags=ONLY_RUN, key="local_rows_of_make_vector", names=("local_subtensor_make_vector",))
 def elements_of_vector(fgraph: FunctionGraph, node: Apply[AdvancedSubtensor1, Tensor]) -> Found:
     """``make_vector(a, b, c)[[0, 2]] -> make_vector(a, c)``."""
-    made = node.inputs[0].owner
+    maker = node.inputs[0].owner
     places = getattr(node.inputs[1], "data", None)
-    if made is None or not isinstance(made.op, MakeVector) or places is None or places.ndim != 1:
+    if maker is None or not isinstance(maker.op, MakeVector) or places is None or places.ndim != 1:
         return None
-    count = len(made.inputs)
-    if not all(-count <= place < count for place in places):
+    count = len(maker.inputs)
+    if not all(-count <= position < count for position in places):
         return None
-    new = made.op(*(made.inputs[place] for place in places))
+    new = maker.op(*(maker.inputs[place] for place in places))
     return [new] if can_replace(node.outputs[0], new) else None
 
 
@@ -111,16 +111,16 @@ def alloc_of_alloc(fgraph: FunctionGraph, node: Apply[Alloc, Tensor]) -> Found:
     lengths = list(node.inputs[1:])
     value = inner.inputs[0]
     first, of_value = len(lengths) - len(inner.inputs[1:]), len(lengths) - value.type.ndim
-    for axis, own in enumerate(inner.inputs[1:], first):
-        wanted = lengths[axis]
-        if number(own) == 1 and number(wanted) != 1:
+    for axis, length in enumerate(inner.inputs[1:], first):
+        length_outside = lengths[axis]
+        if number(length) == 1 and number(length_outside) != 1:
             if axis >= of_value and not value.type.broadcastable[axis - of_value]:
                 return None  # only the inner one declares that the value broadcasts
-        elif own is not wanted:
-            if number(own) is not None and number(own) == number(wanted):
+        elif length is not length_outside:
+            if number(length) is not None and number(length) == number(length_outside):
                 continue
-            same = call(scalar.eq, own, wanted)
-            lengths[axis] = assert_op(wanted, same)
+            same = call(scalar.eq, length, length_outside)
+            lengths[axis] = assert_op(length_outside, same)
     new = alloc(value, *lengths)
     return [new] if can_replace(node.outputs[0], new) else None
 
@@ -135,8 +135,8 @@ def keeps_order(node: Apply[Any, Tensor], a: Tensor) -> bool:
     """The elements stay in order."""
     inner = node.inputs[0].owner
     order = [] if inner is None else inner.op.order
-    kept = [e for e in order if not isinstance(e, str) and a.type.shape[e] != 1]
-    return kept == sorted(kept)
+    entries = [e for e in order if not isinstance(e, str) and a.type.shape[e] != 1]
+    return entries == sorted(entries)
 
 
 @rule(Reshape, tags=("local_reshape_to_dimshuffle",), key="local_reshape_to_dimshuffle")
@@ -147,13 +147,13 @@ def reshape_around_single_elements(fgraph: FunctionGraph, node: Apply[Reshape, T
     lengths = _entries(vector, ndim)
     if lengths is None:
         return None
-    kept = [axis for axis in range(ndim) if number(lengths[axis]) != 1]
-    if len(kept) == ndim:
+    axes = [axis for axis in range(ndim) if number(lengths[axis]) != 1]
+    if len(axes) == ndim:
         return None
     data = getattr(vector, "data", None)
-    inner = Reshape(len(kept))(x, [lengths[axis] for axis in kept] if data is None else constant(data[kept]))
-    order = iter(range(len(kept)))
-    new = dimshuffle(inner, [next(order) if axis in kept else "x" for axis in range(ndim)])
+    inner = Reshape(len(axes))(x, [lengths[axis] for axis in axes] if data is None else constant(data[axes]))
+    order = iter(range(len(axes)))
+    new = dimshuffle(inner, [next(order) if axis in axes else "x" for axis in range(ndim)])
     return [new] if can_replace(node.outputs[0], new) else None
 
 
@@ -172,14 +172,16 @@ def reshape_to_known_lengths(fgraph: FunctionGraph, node: Apply[Reshape, Tensor]
     lengths = _entries(vector, node.op.ndim)
     if lengths is None:
         return None
-    source, own = _dimensions(x)
-    places = iter([place for place in own if isinstance(place, int) and source.type.shape[place] != 1])
+    source, dimensions = _dimensions(x)
+    places = iter(
+        [dimension for dimension in dimensions if isinstance(dimension, int) and source.type.shape[dimension] != 1]
+    )
     order: list[int | str] = []
     for length in lengths:
-        place = "x" if number(length) == 1 else next(places, None)
-        if place is None or (isinstance(place, int) and not _is_length(length, source, place)):
+        position = "x" if number(length) == 1 else next(places, None)
+        if position is None or (isinstance(position, int) and not _is_length(length, source, position)):
             return None
-        order.append(place)
+        order.append(position)
     if next(places, None) is not None:
         return None
     new = source if order == list(range(source.type.ndim)) else dimshuffle(source, order)
@@ -265,10 +267,10 @@ def rows_set_to_sum(a: Anything, b: Anything, rows: Anything) -> Equations:
 
 def are_different_rows(rows: Any) -> bool:
     """The numbers of the rows are known, and different."""
-    known = getattr(rows, "data", None)
-    if known is None:
+    indices = getattr(rows, "data", None)
+    if indices is None:
         return False
-    return not known.size or bool(known.min() >= 0 and len(np.unique(known)) == known.size)
+    return not indices.size or bool(indices.min() >= 0 and len(np.unique(indices)) == indices.size)
 
 
 @built("incremented_rows")
@@ -286,10 +288,10 @@ def results_nobody_uses(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) ->
     if len(used) == len(node.outputs) or not used:
         return None
     program: ScalarProgram = node.op.scalar_op.program
-    kept = ScalarProgram(
+    smaller = ScalarProgram(
         program.input_dtypes, program.constants, program.steps, tuple(program.outputs[i] for i in used)
     )
-    new = iter(Elemwise(Composite.from_program(kept)).make_node(*node.inputs).outputs)
+    new = iter(Elemwise(Composite.from_program(smaller)).make_node(*node.inputs).outputs)
     return [next(new) if i in used else None for i in range(len(node.outputs))]  # type: ignore[misc]  # None: unused
 
 

@@ -121,8 +121,8 @@ def computed_shape(fgraph: FunctionGraph, table: KnownLengths, x: Variable) -> A
 
 def _input_shape(fgraph: FunctionGraph, table: KnownLengths, v: Variable) -> Any:
     """Return the lengths of an input, or None for one that has no shape, such as a random state."""
-    known = getattr(v.type, "shape", None)
-    return None if known is None else tuple(table.length(fgraph, v, i) for i in range(len(known)))
+    shape = getattr(v.type, "shape", None)
+    return None if shape is None else tuple(table.length(fgraph, v, i) for i in range(len(shape)))
 
 
 def _length(value: TensorLike) -> Variable:

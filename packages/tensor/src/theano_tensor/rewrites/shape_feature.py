@@ -89,9 +89,9 @@ class ShapeFeature(Feature):
     ) -> None:
         """Let a replacement have the shape of its original, where its own is not known."""
         if self._knows(old) and not self._knows(new):
-            known = self.shape_of[old]
-            if known is None or len(known) == getattr(new.type, "ndim", -1):
-                self.shape_of[new] = known
+            shape = self.shape_of[old]
+            if shape is None or len(shape) == getattr(new.type, "ndim", -1):
+                self.shape_of[new] = shape
 
     # ---- asking
 
@@ -110,8 +110,8 @@ class ShapeFeature(Feature):
 
     def shape_ir(self, i: int, r: Variable) -> Variable:
         """Return the length of dimension `i` of `r`, read off its value or its type."""
-        known = cast(Any, r.type).shape[i]
-        return constant(np.asarray(known, dtype="int64")) if known is not None else shape_i(r, i)
+        length = cast(Any, r.type).shape[i]
+        return constant(np.asarray(length, dtype="int64")) if length is not None else shape_i(r, i)
 
     def shape_tuple(self, r: Variable) -> Shape | None:
         """Return the lengths of the dimensions of `r`, read off its value or its type; None if it has none."""
@@ -189,7 +189,7 @@ class ShapeFeature(Feature):
             )
         static = cast(Any, r.type).shape
         self.shape_of[r] = tuple(
-            self.unpack(n if known is None else known, r) for n, known in zip(s, static, strict=True)
+            self.unpack(n if length is None else length, r) for n, length in zip(s, static, strict=True)
         )
 
     def set_shape_i(self, r: Variable, i: int, s_i: Any) -> None:
@@ -200,14 +200,14 @@ class ShapeFeature(Feature):
 
     def update_shape(self, r: Variable, other_r: Variable) -> None:
         """Give `r` the shape of `other_r`, except for lengths that are only read off the value of `other_r`."""
-        own, other = self.shape_of[r], self.shape_of[other_r]
+        shape, other = self.shape_of[r], self.shape_of[other_r]
         if other is None:
             return
-        if own is None:
+        if shape is None:
             self.shape_of[r] = other
             return
         self.shape_of[r] = tuple(
-            a if b.owner is not None and b.owner.inputs[0] is other_r else b for a, b in zip(own, other, strict=True)
+            a if b.owner is not None and b.owner.inputs[0] is other_r else b for a, b in zip(shape, other, strict=True)
         )
 
     def unpack(self, s_i: TensorLike, var: Variable) -> Variable:

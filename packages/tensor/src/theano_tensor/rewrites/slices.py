@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from theano_linker_c import scalar
+
 from .._core._convert import as_tensor_variable
 from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from ..elemwise import eq, int_div, lt, maximum, minimum, switch
+from ..indexing.entries import known_number
+from ._language import call, cast_to, scalar_constant
 
 
 def _bounds(part: slice, length: Any) -> tuple[Tensor, Tensor, Tensor]:
@@ -72,3 +76,29 @@ def merge_two_slices(slice1: slice, len1: Any, slice2: Any, len2: Any) -> Any:
     end = switch(lt(end, 0), -as_tensor_variable(len1) - 1, end)
     nothing = eq(count, 0)
     return slice(switch(nothing, 0, first), switch(nothing, 0, end), switch(nothing, 1, step))
+
+
+def part_of_reversed(outer: Any) -> Any:
+    """Return the part of a reversed dimension of any length that takes the part `outer` of it, or None.
+
+    A number from one end counts from the other then: number p is number -1 - p, for all numbers, also those that
+    are known only when the graph runs.
+    """
+    if not isinstance(outer, slice):
+        return _mirrored(outer)
+    step = known_number(outer.step) if outer.step is not None else 1
+    if step == -1 and outer.start is None and outer.stop is None:
+        return slice(None)
+    if not isinstance(step, int) or step < 0:
+        return None
+    return slice(_mirrored(0 if outer.start is None else outer.start), _mirrored(outer.stop), -step)
+
+
+def _mirrored(bound: Any) -> Any:
+    if bound is None:
+        return None
+    bound_number = known_number(bound)
+    if isinstance(bound_number, int):
+        return -1 - bound_number
+    count = cast_to(bound, "int64")
+    return call(scalar.sub, scalar_constant(-1, "int64", 0), count)

@@ -135,11 +135,11 @@ def sum_multiplied_out(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> 
         if any(v.type.dtype != root.type.dtype for v in added) or any(number(v) is not None for v in added):
             continue
         terms = [flatten_product(v, fgraph=fgraph) for v in added]
-        rest = Product(product.coefficient, {v: p for v, p in product.factors.items() if v is not factor})
-        found = _distributed(rest, terms, added, fgraph)
-        if found is not None:
+        remainder = Product(product.coefficient, {v: p for v, p in product.factors.items() if v is not factor})
+        summands = _distributed(remainder, terms, added, fgraph)
+        if summands is not None:
             op = scalar.add if operands(factor, scalar.add) is not None else scalar.sub
-            parts = [t.build(root.type.dtype, root.type.ndim) for t in found]
+            parts = [t.build(root.type.dtype, root.type.ndim) for t in summands]
             result = parts[0]
             for part in parts[1:]:
                 result = call(op, result, part)
@@ -158,10 +158,10 @@ def _distributed(
         return None
     multiplied = []
     for term in terms:
-        whole = Product(term.coefficient * rest.coefficient, dict(term.factors))
+        product = Product(term.coefficient * rest.coefficient, dict(term.factors))
         for variable, power in rest.factors.items():
-            whole.multiply(variable, power)
-        multiplied.append(whole)
+            product.multiply(variable, power)
+        multiplied.append(product)
     left = sum(1 for t in multiplied for p in t.factors.values() if p < 0)
     before = rest.cost() + 1 + sum(t.cost() for t in terms)
     return multiplied if left < divisions and sum(t.cost() for t in multiplied) < before else None

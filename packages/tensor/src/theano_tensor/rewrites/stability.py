@@ -143,15 +143,15 @@ def logistic_factors(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Fo
         product = flatten_product(root, squares=True)
     if not product.complete:
         return None
-    whole = logistic_product(product)
-    if not whole.powers:
+    product_form = logistic_product(product)
+    if not product_form.powers:
         return None
-    if whole.is_logistic():
-        multiplied = _multiplied_out(whole, dtype, ndim)
+    if product_form.is_logistic():
+        multiplied = _multiplied_out(product_form, dtype, ndim)
         if multiplied is not None:
             return fitted(node, multiplied)
-    if whole.weight() < whole.weight_before:
-        return fitted(node, whole.build(dtype, ndim))
+    if product_form.weight() < product_form.weight_before:
+        return fitted(node, product_form.build(dtype, ndim))
     return None
 
 
@@ -164,8 +164,8 @@ def _multiplied_out(whole: LogisticProduct, dtype: str, ndim: int) -> Tensor | N
         if terms is None:
             continue
         others = {v: p for v, p in whole.rest.factors.items() if v is not factor}
-        rest = Product(whole.rest.coefficient, others)
-        common = LogisticProduct(rest, whole.powers, 0.0)
+        remainder = Product(whole.rest.coefficient, others)
+        common = LogisticProduct(remainder, whole.powers, 0.0)
         parts = [logistic_product(flatten_product(v, squares=True)) for v, _ in terms]
         done = [part.times(common) for part in parts]
         if sum(p.weight() for p in done) < whole.weight() + sum(p.weight() for p in parts):
@@ -191,7 +191,7 @@ def logistic_terms_joined(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) 
         return None
     products = [flatten_product(v, squares=True) for v, _ in summands]
     rests = [{f: power for f, power in p.factors.items() if logistic_atom(f) is None} for p in products]
-    if all(len(rest) == len(p.factors) for rest, p in zip(rests, products, strict=True)):
+    if all(len(remainder) == len(p.factors) for remainder, p in zip(rests, products, strict=True)):
         return None
     # Two terms can become one only where they are equal but for logistic factors; that is seen soonest.
     sizes = [abs(p.coefficient) for p in products]
@@ -202,11 +202,11 @@ def logistic_terms_joined(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) 
         term.rest.coefficient *= sign
     for j in range(1, len(terms)):
         for i in range(j):
-            whole = joined(terms[i], terms[j])
-            if whole is not None:
+            joint = joined(terms[i], terms[j])
+            if joint is not None:
                 left = [t for k, t in enumerate(terms) if k not in (i, j)]
                 dtype, ndim = root.type.dtype, root.type.ndim
-                return fitted(node, _signed_chain([(t.build(dtype, ndim), 1) for t in [whole, *left]]))
+                return fitted(node, _signed_chain([(t.build(dtype, ndim), 1) for t in [joint, *left]]))
     return None
 
 
@@ -221,7 +221,7 @@ def _summands(variable: Tensor) -> list[tuple[Tensor, int]] | None:
 
     A sum of another dtype is one term: truth values are added without a carry, and integers go round.
     """
-    found: list[tuple[Tensor, int]] = []
+    summands: list[tuple[Tensor, int]] = []
     stack: list[tuple[Tensor, int]] = [(variable, 1)]
     dtype = variable.type.dtype
     while stack:
@@ -233,10 +233,10 @@ def _summands(variable: Tensor) -> list[tuple[Tensor, int]] | None:
         elif subtracted is not None and logistic_atom(v) is None:
             stack.extend([(subtracted[1], -sign), (subtracted[0], sign)])
         else:
-            found.append((v, sign))
-        if len(found) + len(stack) > MAX_SUMMANDS:
+            summands.append((v, sign))
+        if len(summands) + len(stack) > MAX_SUMMANDS:
             return None
-    return found
+    return summands
 
 
 def _signed_chain(terms: list[tuple[Tensor, int]]) -> Tensor:

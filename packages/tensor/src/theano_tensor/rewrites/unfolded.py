@@ -78,12 +78,12 @@ def constants_unfolded(fgraph: FunctionGraph, node: Apply[Any, Tensor]) -> Found
             return None
     if not node.inputs or not is_needed_unfolded(fgraph, node):
         return None
-    kept = [v for v in node.inputs if number(v) in (1, -1)] if len(node.inputs) == 2 else []
+    units = [v for v in node.inputs if number(v) in (1, -1)] if len(node.inputs) == 2 else []
     if type(node.op) is Elemwise and node.op.scalar_op.name == "pow":
-        kept = node.inputs[1:]
-    if len(kept) == len(node.inputs):
+        units = node.inputs[1:]
+    if len(units) == len(node.inputs):
         return None
-    new: Variable = node.op.make_node(*(v if v in kept else unfolded(v) for v in node.inputs)).outputs[0]
+    new: Variable = node.op.make_node(*(v if v in units else unfolded(v) for v in node.inputs)).outputs[0]
     return [new]
 
 

@@ -162,11 +162,11 @@ def constants_in_dtype_of_result(fgraph: FunctionGraph, node: Apply) -> Found:
         return None
     if not any(isinstance(x, Constant) and getattr(x.type, "dtype", output) != output for x in node.inputs):
         return None
-    known = converted_constants(fgraph)
+    constants = converted_constants(fgraph)
     inputs: list[Variable] = []
     for i, x in enumerate(node.inputs):
         is_value = not (node.op.scalar_op == scalar.second and i == 0)
-        inputs.append(known.converted(x, output) if is_value and isinstance(x, Constant) else x)
+        inputs.append(constants.converted(x, output) if is_value and isinstance(x, Constant) else x)
     if all(a is b for a, b in zip(inputs, node.inputs, strict=True)):
         return None
     new: Variable = node.op.make_node(*inputs).outputs[0]
@@ -188,8 +188,8 @@ def is_inverse_pair(outer: Any, inner: Any, pair: tuple[ScalarOp, ScalarOp]) -> 
     >>> T.opt.is_inverse_pair(theano.scalar.log, theano.scalar.exp, (theano.scalar.exp, theano.scalar.log))
     True
     """
-    given = tuple(getattr(op, "scalar_op", op) for op in (outer, inner))
-    return given in (tuple(pair), tuple(reversed(pair)))
+    ops = tuple(getattr(op, "scalar_op", op) for op in (outer, inner))
+    return ops in (tuple(pair), tuple(reversed(pair)))
 
 
 @equations(

@@ -62,8 +62,8 @@ def view_before_elementwise(fgraph: FunctionGraph, node: Apply[DimShuffle, Tenso
         return None
     shuffle = node.op.shuffle
     if list(shuffle) != sorted(shuffle):
-        rest = [v for v in inner.inputs if not is_broadcast(v)]
-        if not all(v.owner is not None and isinstance(v.owner.op, DimShuffle) for v in rest):
+        others = [v for v in inner.inputs if not is_broadcast(v)]
+        if not all(v.owner is not None and isinstance(v.owner.op, DimShuffle) for v in others):
             return None
     return _lifted(node, inner, lambda v: dimshuffle(v, list(node.op.order)))
 
@@ -171,11 +171,11 @@ def rebroadcast_simplified(variable: Variable) -> Variable:
     True
     """
     while (node := variable.owner) is not None and isinstance(node.op, Rebroadcast):
-        found = _without_effect(node) or _joined_with_below(node)
+        simplified = _without_effect(node) or _joined_with_below(node)
         inner = node.inputs[0].owner
-        if found is None and inner is not None and type(inner.op) is Elemwise and len(inner.inputs) == 1:
-            found = _through(node, inner)
-        if found is None:
+        if simplified is None and inner is not None and type(inner.op) is Elemwise and len(inner.inputs) == 1:
+            simplified = _through(node, inner)
+        if simplified is None:
             break
-        variable = found[0]
+        variable = simplified[0]
     return variable

@@ -55,9 +55,9 @@ def integers_in(variable: Variable, depth: int = 16) -> Integers | None:
     if isinstance(variable, Constant):
         return [int(n) for n in variable.data.flat]
     owner = variable.owner
-    found = known_integers(owner.op, owner, depth - 1) if owner is not None and depth > 0 else None
+    integers = known_integers(owner.op, owner, depth - 1) if owner is not None and depth > 0 else None
     length = static[0] if static else 1
-    return [None] * length if found is None and length is not None else found
+    return [None] * length if integers is None and length is not None else integers
 
 
 def static_lengths(lengths: Sequence[Variable]) -> tuple[int | None, ...]:
@@ -92,6 +92,6 @@ def _of_dimshuffle(op: DimShuffle, node: Apply, depth: int) -> Integers | None:
 def _of_elemwise(op: Elemwise, node: Apply, depth: int) -> Integers | None:
     if not isinstance(op.scalar_op, Cast):
         return None
-    found = integers_in(node.inputs[0], depth)
+    integers = integers_in(node.inputs[0], depth)
     narrow = op.scalar_op.o_type.dtype.endswith(("8", "16"))
-    return [None] * len(found) if found is not None and narrow else found
+    return [None] * len(integers) if integers is not None and narrow else integers

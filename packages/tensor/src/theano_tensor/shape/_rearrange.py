@@ -33,9 +33,9 @@ class Roll(TensorOp):
     def make_node(self, x: TensorLike, shift: TensorLike, axis: TensorLike) -> Apply[Self, Tensor]:
         """Apply to a tensor and two integers; ShapeError if it has no such axis."""
         variable, places, where = as_tensor_variable(x), as_length(shift, "a shift"), as_length(axis, "an axis")
-        known = static_int(where)
-        if known is not None:
-            where = constant(np.asarray(one_axis("roll", known, variable), dtype="int64"))
+        axis_number = static_int(where)
+        if axis_number is not None:
+            where = constant(np.asarray(one_axis("roll", axis_number, variable), dtype="int64"))
         elif not variable.type.ndim:
             raise ShapeError(format_error("roll: a scalar has no axis", context=[describe(variable)]))
         return Apply(self, [variable, places, where], [variable.type.make_variable()])
@@ -236,8 +236,8 @@ def moveaxis(x: TensorLike, source: int | Sequence[int], destination: int | Sequ
             )
         )
     order: list[int | str] = [i for i in range(variable.type.ndim) if i not in pairs[0]]
-    for place, axis in sorted(zip(pairs[1], pairs[0], strict=True)):
-        order.insert(place, axis)
+    for position, axis in sorted(zip(pairs[1], pairs[0], strict=True)):
+        order.insert(position, axis)
     return dimshuffle(variable, order)
 
 

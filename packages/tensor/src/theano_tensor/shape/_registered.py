@@ -75,7 +75,7 @@ class SpecifyShapeCode(RegisteredCodeOp):
         self, node: Apply, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: Mapping[str, str]
     ) -> str:
         """Return code that makes the vector, and the registered code; all lengths must be given."""
-        found = self.type_code_of(node)
+        code = self.type_code_of(node)
         if self.axes != tuple(range(len(self.axes))):
             raise NotImplementedError("C code of SpecifyShape wants the whole shape")
         shape = f"theano_shape_{name}"
@@ -93,7 +93,7 @@ PyArrayObject *{shape};
 }}
 if ({shape} == NULL)
     {sub["fail"]}
-{stores}{found.code % names}
+{stores}{code.code % names}
 """
 
     def c_code_cleanup(

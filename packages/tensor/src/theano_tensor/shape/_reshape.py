@@ -106,8 +106,8 @@ class Reshape(TensorOp):
 
 
 def _entries(vector: Tensor, ndim: int) -> Integers:
-    found = integers_in(vector)
-    return [None] * ndim if found is None else found
+    integers = integers_in(vector)
+    return [None] * ndim if integers is None else integers
 
 
 def _static_result(x: Tensor, vector: Tensor, ndim: int) -> tuple[Tensor, StaticShape]:
@@ -176,8 +176,8 @@ def _shape(node: Apply[Reshape, Tensor], input_shapes: list[Any]) -> list[Any]:
     entries: list[Any] = list(_entries(vector, node.op.ndim))
     for i, entry in enumerate(entries):
         if entry is None:
-            made = vector.owner
-            entries[i] = made.inputs[i] if made is not None and isinstance(made.op, MakeVector) else vector[i]
+            maker = vector.owner
+            entries[i] = maker.inputs[i] if maker is not None and isinstance(maker.op, MakeVector) else vector[i]
     return [tuple(_length(x_shape, entries, i) if n is None else n for i, n in enumerate(static))]
 
 
@@ -233,8 +233,8 @@ def reshape(x: TensorLike, newshape: ShapeLike, ndim: int | None = None) -> Tens
         vector = as_tensor_variable(newshape)
         if vector.type.ndim == 0:
             vector = make_vector(as_length(vector))
-        known = vector.type.shape[0] if vector.type.ndim == 1 else None
-        ndim = known if ndim is None else ndim
+        count = vector.type.shape[0] if vector.type.ndim == 1 else None
+        ndim = count if ndim is None else ndim
         if ndim is None:
             raise ShapeError(
                 format_error(

@@ -181,23 +181,23 @@ class SpecifyShape(SpecifyShapeCode):
         if self._whole and len(lengths) == 1:
             entries = _entries(variable, lengths[0])
             return SpecifyShape(range(len(entries))).make_node(variable, *entries)
-        given = [as_length(n) for n in lengths]
+        lengths_given = [as_length(n) for n in lengths]
         if not isinstance(variable.type, TensorType):
-            return Apply(self, [variable, *given], [variable.type.make_variable()])
+            return Apply(self, [variable, *lengths_given], [variable.type.make_variable()])
         shape: list[int | None] = list(variable.type.shape)
-        for axis, n in zip(self.axes, given, strict=True):
-            known = static_int(n)
-            if known is not None and shape[axis] is not None and shape[axis] != known:
+        for axis, n in zip(self.axes, lengths_given, strict=True):
+            length = static_int(n)
+            if length is not None and shape[axis] is not None and shape[axis] != length:
                 error = SpecifiedShapeError(
                     format_error(
-                        f"dimension {axis} has length {shape[axis]}, which cannot be {known}",
+                        f"dimension {axis} has length {shape[axis]}, which cannot be {length}",
                         context=[describe(variable)],
                     )
                 )
                 unknown = [None if i == axis else n for i, n in enumerate(variable.type.shape)]
                 variable = refused(error, variable, unknown)
-            shape[axis] = shape[axis] if known is None else known
-        return Apply(self, [variable, *given], [tensor_type(variable.type.dtype, shape).make_variable()])
+            shape[axis] = shape[axis] if length is None else length
+        return Apply(self, [variable, *lengths_given], [tensor_type(variable.type.dtype, shape).make_variable()])
 
     def perform(
         self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
@@ -246,8 +246,8 @@ def _pushforward_vector(node: Apply[MakeVector], tangents: list[Variable | None]
     if all(t is None for t in tangents):
         return [None]
     pairs = zip(tangents, node.inputs, strict=True)
-    given = [as_tensor_variable(x).zeros_like(dtype=node.op.dtype) if t is None else t for t, x in pairs]
-    return [node.op(*given)]
+    tangents_given = [as_tensor_variable(x).zeros_like(dtype=node.op.dtype) if t is None else t for t, x in pairs]
+    return [node.op(*tangents_given)]
 
 
 @pushforward.register(SpecifyShape)
@@ -338,9 +338,9 @@ def shape_i(x: TensorLike, i: int) -> Tensor:
         other: Tensor = ShapeI(i)(x)
         return other
     variable = as_tensor_variable(x)
-    known = variable.type.shape[i]
-    if known is not None:
-        return constant(np.asarray(known, dtype="int64"))
+    length = variable.type.shape[i]
+    if length is not None:
+        return constant(np.asarray(length, dtype="int64"))
     result: Tensor = ShapeI(i % variable.type.ndim)(variable)
     return result
 
@@ -358,9 +358,9 @@ def is_length(variable: Variable) -> bool:
     while stack and steps < 64:
         steps += 1
         value = stack.pop()
-        known, owner = static_int(value), value.owner
-        if known is not None:
-            if known < 0:
+        number, owner = static_int(value), value.owner
+        if number is not None:
+            if number < 0:
                 return False
         elif owner is None:
             return False
@@ -419,8 +419,8 @@ def specify_shape(x: TensorLike, shape: ShapeLike) -> Tensor:
     """
     variable: Any = shaped_operand(x, SPECIFY_SHAPE_CODE)
     entries = _entries(variable, shape)
-    known = getattr(variable.type, "shape", (None,) * len(entries))
-    axes = [i for i, n in enumerate(entries) if n is not None and not (isinstance(n, int) and known[i] == n)]
+    lengths_known = getattr(variable.type, "shape", (None,) * len(entries))
+    axes = [i for i, n in enumerate(entries) if n is not None and not (isinstance(n, int) and lengths_known[i] == n)]
     result: Tensor = SpecifyShape(axes)(variable, *(entries[i] for i in axes)) if axes else variable
     return result
 
@@ -468,8 +468,8 @@ def as_lengths(shape: ShapeLike, ndim: int | None = None) -> list[Tensor]:
         vector = as_tensor_variable(shape)
         if vector.type.ndim == 0:
             return [as_length(vector)]
-        known = vector.type.shape[0] if ndim is None else ndim
-        if vector.type.ndim != 1 or known is None:
+        count = vector.type.shape[0] if ndim is None else ndim
+        if vector.type.ndim != 1 or count is None:
             raise ShapeError(
                 format_error(
                     "a symbolic shape must be a vector of known length",
@@ -485,7 +485,7 @@ def as_lengths(shape: ShapeLike, ndim: int | None = None) -> list[Tensor]:
         return (
             [as_length(int(n)) for n in data]
             if data is not None
-            else [call("getitem", vector, i) for i in range(known)]
+            else [call("getitem", vector, i) for i in range(count)]
         )
     if isinstance(shape, (list, tuple, np.ndarray)):
         return [as_length(n) for n in shape]

@@ -183,15 +183,15 @@ def max_pool_grad(x: Array, y: Array, g: Array, axes: Sequence[Axis]) -> Any:
     # A product is much faster than a choice, but makes NaN of infinities.
     finite = np.isfinite(g).all()
     for index, hits in first_hits(x, y, axes):
-        given = g * hits if finite else np.where(hits, g, nothing)
+        cotangent = g * hits if finite else np.where(hits, g, nothing)
         if apart:
-            seen[index] = given
+            seen[index] = cotangent
         else:
-            seen[index] += given
-    whole = (slice(None),) * first
+            seen[index] += cotangent
+    all_dims = (slice(None),) * first
     inside = [min(a.length, a.span - a.pad) for a in axes]
-    result[(*whole, *(slice(0, n) for n in inside))] = seen[
-        (*whole, *(slice(a.pad, a.pad + n) for a, n in zip(axes, inside, strict=True)))
+    result[(*all_dims, *(slice(0, n) for n in inside))] = seen[
+        (*all_dims, *(slice(a.pad, a.pad + n) for a, n in zip(axes, inside, strict=True)))
     ]
     return result
 

@@ -71,10 +71,10 @@ class PoolingOp(Op):
     __props__: ClassVar[tuple[str, ...]] = ("ignore_border", "mode", "ndim")
 
     def __init__(self, ignore_border: bool = False, mode: str = "max", ndim: int = 2, openmp: object = None) -> None:
-        known = {"average": "average_inc_pad", "max_deterministic": "max"}.get(mode, mode)
-        if known not in MODES:
+        mode_name = {"average": "average_inc_pad", "max_deterministic": "max"}.get(mode, mode)
+        if mode_name not in MODES:
             raise ValueError(format_error(f"pooling: unknown mode {mode!r}", hint=f"use one of {', '.join(MODES)}"))
-        self.ignore_border, self.mode, self.ndim = bool(ignore_border), known, int(ndim)
+        self.ignore_border, self.mode, self.ndim = bool(ignore_border), mode_name, int(ndim)
 
     def layout(self, ws: TensorLike, stride: TensorLike | None = None, pad: TensorLike | None = None) -> list[Tensor]:
         """Return lengths, steps and padding of the windows as vectors.
@@ -86,7 +86,7 @@ class PoolingOp(Op):
         PaddingError
             If numbers are given, and there cannot be such padding.
         """
-        found = []
+        layouts = []
         stride, pad = ws if stride is None else stride, (0,) * self.ndim if pad is None else pad
         self._refuse_padding(ws, pad)
         for name, value in (("ws", ws), ("stride", stride), ("pad", pad)):
@@ -98,16 +98,16 @@ class PoolingOp(Op):
                         hint="give one for each axis",
                     )
                 )
-            found.append(make_vector(*(cast(n, "int64") for n in lengths)))
-        return found
+            layouts.append(make_vector(*(cast(n, "int64") for n in lengths)))
+        return layouts
 
     def _refuse_padding(self, ws: Any, pad: Any) -> None:
         """Raise where numbers, given as sequences, say that windows would see nothing but the padding."""
         if not isinstance(pad, (tuple, list)) or not all(isinstance(p, (int, np.integer)) for p in pad) or not any(pad):
             return
         problem = None if self.ignore_border else "padding needs ignore_border=True"
-        known = isinstance(ws, (tuple, list)) and len(ws) == len(pad) and self.mode not in _WITHOUT_ELEMENTS
-        if known and all(isinstance(w, (int, np.integer)) for w in ws) and any(map(operator.ge, pad, ws)):
+        has_many = isinstance(ws, (tuple, list)) and len(ws) == len(pad) and self.mode not in _WITHOUT_ELEMENTS
+        if has_many and all(isinstance(w, (int, np.integer)) for w in ws) and any(map(operator.ge, pad, ws)):
             problem = "the padding must be smaller than the windows"
         if problem is not None:
             raise PaddingError(format_error(f"pooling: {problem}", context=[f"ws={ws}, pad={pad}"], hint="change them"))
@@ -282,9 +282,9 @@ class AveragePoolGrad(PoolingOp):
         """
         g, lengths = self._in_order(x, gz)
         variable, layout = self._operand(g), self.layout(ws, stride, pad)
-        known = as_lengths(lengths, self.ndim)
-        shape = (*variable.type.shape[: -self.ndim], *static_lengths(known))
-        return self._typed([variable, make_vector(*known), *layout], variable.type.dtype, shape)
+        lengths_given = as_lengths(lengths, self.ndim)
+        shape = (*variable.type.shape[: -self.ndim], *static_lengths(lengths_given))
+        return self._typed([variable, make_vector(*lengths_given), *layout], variable.type.dtype, shape)
 
     def _in_order(self, first: TensorLike, second: TensorLike) -> tuple[Any, Any]:
         """Return numbers of windows and the lengths of axes, which are integers."""

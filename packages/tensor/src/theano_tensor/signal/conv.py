@@ -80,8 +80,8 @@ def conv2d(
         subsample,
         **kargs,
     )
-    kept = [i for i, variable in ((0, images), (1, kernel)) if variable.type.ndim == 3]
-    return dimshuffle(result, [*kept, 2, 3])
+    missing = [i for i, variable in ((0, images), (1, kernel)) if variable.type.ndim == 3]
+    return dimshuffle(result, [*missing, 2, 3])
 
 
 def _with_channels(x: Tensor) -> Tensor:

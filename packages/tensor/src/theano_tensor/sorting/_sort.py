@@ -87,8 +87,8 @@ class ArgSort(DiscreteOp):
         self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Sort with NumPy."""
-        found = np.argsort(inputs[0], axis=self.axis, kind=self.kind)
-        output_storage[0][0] = np.asarray(found, dtype="int64")
+        order = np.argsort(inputs[0], axis=self.axis, kind=self.kind)
+        output_storage[0][0] = np.asarray(order, dtype="int64")
 
 
 def along_axis(x: Tensor, numbers: Tensor, axis: int) -> tuple[Tensor, ...]:

@@ -70,16 +70,18 @@ class TopK(Op):
         if variable.type.dtype in COMPLEX_DTYPES:
             raise DTypeError(format_error("topk: complex numbers have no order", context=[describe(variable)]))
         shape = list(variable.type.shape)
-        known, length = static_int(count), shape[self.axis]
-        if known == 0:
+        count_known, length = static_int(count), shape[self.axis]
+        if count_known == 0:
             raise ValueError(format_error("topk: k is 0, so nothing is asked for", context=[describe(variable)]))
-        if known is not None and length is not None and abs(known) > length:
+        if count_known is not None and length is not None and abs(count_known) > length:
             error = ShapeError(
-                format_error(f"topk: {abs(known)} of {length} elements cannot be had", context=[describe(variable)])
+                format_error(
+                    f"topk: {abs(count_known)} of {length} elements cannot be had", context=[describe(variable)]
+                )
             )
             shape[self.axis] = None
             variable = refused(error, variable, shape)
-        shape[self.axis] = None if known is None else abs(known)
+        shape[self.axis] = None if count_known is None else abs(count_known)
         dtypes = [variable.type.dtype] * self.return_values + [self.idx_dtype] * self.return_indices
         return Apply(self, [variable, count], [tensor_type(dtype, shape).make_variable() for dtype in dtypes])
 
@@ -143,12 +145,12 @@ def _pullback(node: Apply[TopK, Tensor], cotangents: list[Variable]) -> list[Var
 
 @pushforward.register(TopK)
 def _pushforward(node: Apply[TopK, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
-    rest: list[Variable | None] = [None] * len(node.outputs)
+    gradients: list[Variable | None] = [None] * len(node.outputs)
     if tangents[0] is None or not node.op.return_values:
-        return rest
+        return gradients
     x = as_tensor_variable(node.inputs[0])
     index = along_axis(x, cast(_numbers(node), "int64"), node.op.axis)
-    return [as_tensor_variable(tangents[0])[index], *rest[1:]]
+    return [as_tensor_variable(tangents[0])[index], *gradients[1:]]
 
 
 @batch_rule.register(TopK)

@@ -114,22 +114,22 @@ class GetItem(ListOp):
 
     def make_node(self, x: TensorLike, *index: Any) -> Apply:
         """Apply to a list and a position, or a slice; numbers may be symbolic."""
-        given = as_list(self, x)
-        kind: Any = given.type
+        list_variable = as_list(self, x)
+        kind: Any = list_variable.type
         if len(index) == 1 and isinstance(index[0], slice):
-            found = (index[0].start, index[0].stop, index[0].step)
-            numbers = [as_position(self, n) for n in found if n is not None]
-            first, second, third = (n is not None for n in found)
-            return Apply(GetItem((first, second, third)), [given, *numbers], [kind.make_variable()])
+            bounds = (index[0].start, index[0].stop, index[0].step)
+            numbers = [as_position(self, n) for n in bounds if n is not None]
+            first, second, third = (n is not None for n in bounds)
+            return Apply(GetItem((first, second, third)), [list_variable, *numbers], [kind.make_variable()])
         if self.parts is None and len(index) == 1 and _is_symbolic_slice(index[0]):
-            return Apply(self, [given, index[0]], [kind.make_variable()])
+            return Apply(self, [list_variable, index[0]], [kind.make_variable()])
         numbers = [as_position(self, n) for n in index]
         if len(numbers) != (1 if self.parts is None else sum(self.parts)):
             raise TypeError(
                 format_error(f"{self} takes one position, not {len(numbers)}", hint="index with one number")
             )
         result = kind.ttype if self.parts is None else kind
-        return Apply(self, [given, *numbers], [result.make_variable()])
+        return Apply(self, [list_variable, *numbers], [result.make_variable()])
 
     def perform(
         self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
@@ -165,8 +165,10 @@ class Append(ListChange):
 
     def make_node(self, x: TensorLike, element: TensorLike) -> Apply[Self]:
         """Apply to a list and an element."""
-        given = as_list(self, x)
-        return Apply(self, [given, as_element(self, given, element)], [given.type.make_variable()])
+        list_variable = as_list(self, x)
+        return Apply(
+            self, [list_variable, as_element(self, list_variable, element)], [list_variable.type.make_variable()]
+        )
 
     def change(self, node: Apply[Self], result: list[Any], *arguments: Any) -> None:
         """Append a copy of the element."""
@@ -178,12 +180,14 @@ class Extend(ListChange):
 
     def make_node(self, x: TensorLike, other: TensorLike) -> Apply[Self]:
         """Apply to two lists of one type."""
-        given, more = as_list(self, x), as_list(self, other)
-        if not given.type.is_super(more.type):
+        list_variable, more = as_list(self, x), as_list(self, other)
+        if not list_variable.type.is_super(more.type):
             raise TypeError(
-                format_error(f"{self}: the lists have different types", context=[describe(given), describe(more)])
+                format_error(
+                    f"{self}: the lists have different types", context=[describe(list_variable), describe(more)]
+                )
             )
-        return Apply(self, [given, more], [given.type.make_variable()])
+        return Apply(self, [list_variable, more], [list_variable.type.make_variable()])
 
     def change(self, node: Apply[Self], result: list[Any], *arguments: Any) -> None:
         """Append copies of the elements."""
@@ -195,9 +199,9 @@ class Insert(ListChange):
 
     def make_node(self, x: TensorLike, index: TensorLike, element: TensorLike) -> Apply[Self]:
         """Apply to a list, a position and an element."""
-        given = as_list(self, x)
-        inputs = [given, as_position(self, index), as_element(self, given, element)]
-        return Apply(self, inputs, [given.type.make_variable()])
+        list_variable = as_list(self, x)
+        inputs = [list_variable, as_position(self, index), as_element(self, list_variable, element)]
+        return Apply(self, inputs, [list_variable.type.make_variable()])
 
     def change(self, node: Apply[Self], result: list[Any], *arguments: Any) -> None:
         """Insert a copy of the element, as ``list.insert`` does."""
@@ -209,8 +213,10 @@ class Remove(ListChange):
 
     def make_node(self, x: TensorLike, element: TensorLike) -> Apply[Self]:
         """Apply to a list and an element."""
-        given = as_list(self, x)
-        return Apply(self, [given, as_element(self, given, element)], [given.type.make_variable()])
+        list_variable = as_list(self, x)
+        return Apply(
+            self, [list_variable, as_element(self, list_variable, element)], [list_variable.type.make_variable()]
+        )
 
     def change(self, node: Apply[Self], result: list[Any], *arguments: Any) -> None:
         """Remove the element; ValueError where there is none."""
@@ -222,8 +228,8 @@ class Reverse(ListChange):
 
     def make_node(self, x: TensorLike) -> Apply[Self]:
         """Apply to a list."""
-        given = as_list(self, x)
-        return Apply(self, [given], [given.type.make_variable()])
+        list_variable = as_list(self, x)
+        return Apply(self, [list_variable], [list_variable.type.make_variable()])
 
     def change(self, node: Apply[Self], result: list[Any], *arguments: Any) -> None:
         """Reverse."""
@@ -243,8 +249,8 @@ class Index(ListQuestion):
 
     def make_node(self, x: TensorLike, element: TensorLike) -> Apply[Self]:
         """Apply to a list and an element."""
-        given = as_list(self, x)
-        return Apply(self, [given, as_element(self, given, element)], [_INT.make_variable()])
+        list_variable = as_list(self, x)
+        return Apply(self, [list_variable, as_element(self, list_variable, element)], [_INT.make_variable()])
 
     def perform(
         self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
@@ -258,8 +264,8 @@ class Count(ListQuestion):
 
     def make_node(self, x: TensorLike, element: TensorLike) -> Apply[Self]:
         """Apply to a list and an element."""
-        given = as_list(self, x)
-        return Apply(self, [given, as_element(self, given, element)], [_INT.make_variable()])
+        list_variable = as_list(self, x)
+        return Apply(self, [list_variable, as_element(self, list_variable, element)], [_INT.make_variable()])
 
     def perform(
         self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None

@@ -58,16 +58,16 @@ class TypedListType(Type):
             raise TypeError(
                 format_error(f"a list is wanted here, not {type(value).__name__}", hint=f"pass a list of {self.ttype}")
             )
-        found = []
+        elements = []
         for i, element in enumerate(value):
             try:
-                found.append(self.ttype.filter(element, strict, allow_downcast))
+                elements.append(self.ttype.filter(element, strict, allow_downcast))
             except (TypeError, ValueError) as error:
                 raise TypeError(
                     format_error(f"element {i} does not fit: {error}", hint=f"pass a list of {self.ttype}")
                 ) from error
-        same = isinstance(value, list) and all(a is b for a, b in zip(found, value, strict=True))
-        return value if same else found
+        same = isinstance(value, list) and all(a is b for a, b in zip(elements, value, strict=True))
+        return value if same else elements
 
     def values_eq(self, a: Sequence[Any], b: Sequence[Any]) -> bool:
         """Tell whether two lists have equal elements."""
@@ -119,8 +119,8 @@ class _Operators:
     def ttype(self) -> Type:
         """The type of the elements."""
         kind: Any = self.type  # type: ignore[attr-defined]  # every variable has a type
-        found: Type = kind.ttype
-        return found
+        element_type: Type = kind.ttype
+        return element_type
 
     def __getitem__(self, index: Any) -> Any:
         return self.ops["getitem"](self, index)

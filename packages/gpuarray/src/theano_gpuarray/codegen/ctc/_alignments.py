@@ -94,23 +94,23 @@ def _alignments(kernel: AlignmentsKernel, recorder: Recorder, operands: Sequence
     return [loss, gradient]
 
 
-def _differentiate(recorder: Recorder, given: _Batch, gradient: DeviceOperand) -> None:
+def _differentiate(recorder: Recorder, batch: _Batch, gradient: DeviceOperand) -> None:
     """Compute the gradient, float16 by way of float32."""
-    found = gradient if gradient.dtype == given.wide else recorder.empty(given.wide, gradient.shape)
-    _shares(recorder, given)
-    _probabilities(recorder, given, found)
-    _subtract(recorder, given, found)
-    if found is not gradient:
+    target = gradient if gradient.dtype == batch.wide else recorder.empty(batch.wide, gradient.shape)
+    _shares(recorder, batch)
+    _probabilities(recorder, batch, target)
+    _subtract(recorder, batch, target)
+    if target is not gradient:
         writer = KernelWriter("ctc_rounded")
-        writer.reads(x=found)
+        writer.reads(x=target)
         writer.writes(y=gradient)
-        writer.walk(found.size)
+        writer.walk(target.size)
         value = c_stored(
-            CValue(f"((GLOBAL_MEM const {c_type(given.wide)} *)(x + x_at))[i]", given.wide), gradient.dtype
+            CValue(f"((GLOBAL_MEM const {c_type(batch.wide)} *)(x + x_at))[i]", batch.wide), gradient.dtype
         )
         writer.add(f"((GLOBAL_MEM {memory_type(gradient.dtype)} *)(y + y_at))[i] = {value};")
         writer.end()
-        writer.launch(recorder, *spread(recorder, found.size))
+        writer.launch(recorder, *spread(recorder, target.size))
 
 
 def _norms(recorder: Recorder, given: _Batch) -> None:
@@ -151,8 +151,8 @@ def _probabilities(recorder: Recorder, given: _Batch, gradient: DeviceOperand) -
     stride = writer.numbers("xs", given.scores.strides)
     for name, value in (("ls", given.lengths.strides[0]), ("batch", batch), ("symbols", symbols)):
         writer.number(name, value)
-    place = f"x_at + t * {stride[0]} + b * {stride[1]} + k * {stride[2]}"
-    score = loaded(given.scores.dtype, element(given.scores.dtype, "x", place)).text
+    offset = f"x_at + t * {stride[0]} + b * {stride[1]} + k * {stride[2]}"
+    score = loaded(given.scores.dtype, element(given.scores.dtype, "x", offset)).text
     writer.walk(gradient.size)
     writer.add(
         "const int64_t k = r % symbols, t = r / symbols / batch, b = r / symbols % batch;",
@@ -203,16 +203,16 @@ def _merge(dtype: str) -> str:
     )
 
 
-def _emission(given: _Batch, time: str, state: str) -> str:
+def _emission(batch: _Batch, time: str, state: str) -> str:
     """Return the logarithm of the probability of a state's symbol at a time."""
-    place = f"x_at + ({time}) * xs0 + b * xs1 + (int64_t)symbol[{state}] * xs2"
-    score = loaded(given.scores.dtype, element(given.scores.dtype, "x", place)).text
+    offset = f"x_at + ({time}) * xs0 + b * xs1 + (int64_t)symbol[{state}] * xs2"
+    score = loaded(batch.scores.dtype, element(batch.scores.dtype, "x", offset)).text
     return f"({score} - norm[({time}) * batch + b])"
 
 
-def _length(given: _Batch) -> str:
+def _length(batch: _Batch) -> str:
     """Return how many time steps example ``b`` has."""
-    return loaded(given.lengths.dtype, element(given.lengths.dtype, "l", "l_at + b * ls")).text
+    return loaded(batch.lengths.dtype, element(batch.lengths.dtype, "l", "l_at + b * ls")).text
 
 
 def _declare(writer: KernelWriter, given: _Batch) -> None:
@@ -239,8 +239,8 @@ def _declare(writer: KernelWriter, given: _Batch) -> None:
     )
 
 
-def _add_checks(recorder: Recorder, writer: KernelWriter, given: _Batch) -> None:
-    steps, _, symbols = given.scores.shape
+def _add_checks(recorder: Recorder, writer: KernelWriter, batch: _Batch) -> None:
+    steps, _, symbols = batch.scores.shape
     explain: list[tuple[str, Callable[[int, int, int], Exception]]] = [
         ("bad_length", lambda place, value, n: _mismatch(f"input_lengths must be from 0 to {steps}")),
         (
@@ -253,10 +253,10 @@ def _add_checks(recorder: Recorder, writer: KernelWriter, given: _Batch) -> None
         add_refusals(recorder, writer, error, name)
 
 
-def _found_states(given: _Batch, local: int) -> list[str]:
+def _found_states(batch: _Batch, local: int) -> list[str]:
     """Return the statements that check a row of labels, and find the states and which of them have the same symbol."""
-    label = loaded(given.labels.dtype, element(given.labels.dtype, "p", "p_at + b * ps0 + k * ps1")).text
-    signed = "1" if given.labels.dtype.startswith("uint") else f"{label} >= 0"
+    label = loaded(batch.labels.dtype, element(batch.labels.dtype, "p", "p_at + b * ps0 + k * ps1")).text
+    signed = "1" if batch.labels.dtype.startswith("uint") else f"{label} >= 0"
     return [
         "GLOBAL_MEM int32_t *const later = (GLOBAL_MEM int32_t *)(n + n_at) + b * states;",
         f"if (length < 0 || length > steps) {{ {refusal('b', 'length', 'steps', 'bad_length')} length = 0; }}",
@@ -287,18 +287,18 @@ def _found_states(given: _Batch, local: int) -> list[str]:
     ]
 
 
-def _sums(recorder: Recorder, given: _Batch, loss: DeviceOperand) -> None:
+def _sums(recorder: Recorder, batch: _Batch, loss: DeviceOperand) -> None:
     """Find the states of each example, and add up over beginnings of alignments, time step by time step."""
-    kind, end = c_type(given.wide), memory_type(loss.dtype)
-    writer, local = KernelWriter("ctc_sums"), _group(recorder, given.states.shape[1])
-    writer.function(_merge(given.wide))
-    _declare(writer, given)
-    writer.reads(p=given.labels)
-    writer.writes(n=given.later, w=given.whole, z=loss)
+    kind, end = c_type(batch.wide), memory_type(loss.dtype)
+    writer, local = KernelWriter("ctc_sums"), _group(recorder, batch.states.shape[1])
+    writer.function(_merge(batch.wide))
+    _declare(writer, batch)
+    writer.reads(p=batch.labels)
+    writer.writes(n=batch.later, w=batch.whole, z=loss)
     writer.local("int32_t", "count", 1)
-    writer.numbers("ps", given.labels.strides)
-    _add_checks(recorder, writer, given)
-    writer.add(*_found_states(given, local))
+    writer.numbers("ps", batch.labels.strides)
+    _add_checks(recorder, writer, batch)
+    writer.add(*_found_states(batch, local))
     writer.add(
         "for (int64_t t = 0; t < length; t++) {",
         f"GLOBAL_MEM {kind} *const row = sums + (t * batch + b) * states;",
@@ -310,7 +310,7 @@ def _sums(recorder: Recorder, given: _Batch, loss: DeviceOperand) -> None:
         "if (s >= 1) reached = theano_log_sum(reached, before[s - 1]);",
         "if (s >= 3 && s % 2 && symbol[s] != symbol[s - 2]) reached = theano_log_sum(reached, before[s - 2]);",
         "}",
-        f"row[s] = reached + {_emission(given, 't', 's')};",
+        f"row[s] = reached + {_emission(batch, 't', 's')};",
         "}",
         "theano_barrier();",
         "}",
@@ -321,22 +321,22 @@ def _sums(recorder: Recorder, given: _Batch, loss: DeviceOperand) -> None:
         "found = row[last]; if (last > 0) found = theano_log_sum(found, row[last - 1]);",
         "}",
         f"((GLOBAL_MEM {kind} *)(w + w_at))[b] = found;",
-        f"((GLOBAL_MEM {end} *)(z + z_at))[b] = {c_stored(CValue('(-found)', given.wide), loss.dtype)};",
+        f"((GLOBAL_MEM {end} *)(z + z_at))[b] = {c_stored(CValue('(-found)', batch.wide), loss.dtype)};",
         "for (int64_t s = last + 1; s < states; s++) symbol[s] = -1;",
         "}",
     )
-    writer.launch(recorder, (given.scores.shape[1],), (local,))
+    writer.launch(recorder, (batch.scores.shape[1],), (local,))
 
 
-def _shares(recorder: Recorder, given: _Batch) -> None:
+def _shares(recorder: Recorder, batch: _Batch) -> None:
     """Turn the sums into the share of alignments that are in each state at each time, from the last time step on."""
-    kind, local, end = c_type(given.wide), _group(recorder, given.states.shape[1]), _suffix(given.wide)
-    rest = recorder.empty(given.wide, (given.scores.shape[1], 2, given.states.shape[1]))
+    kind, local, end = c_type(batch.wide), _group(recorder, batch.states.shape[1]), _suffix(batch.wide)
+    remainder = recorder.empty(batch.wide, (batch.scores.shape[1], 2, batch.states.shape[1]))
     writer = KernelWriter("ctc_shares")
-    writer.function(_merge(given.wide))
-    _declare(writer, given)
-    writer.reads(w=given.whole)
-    writer.writes(r=rest)
+    writer.function(_merge(batch.wide))
+    _declare(writer, batch)
+    writer.reads(w=batch.whole)
+    writer.writes(r=remainder)
     writer.add(
         f"const {kind} whole = ((GLOBAL_MEM const {kind} *)(w + w_at))[b];",
         f"GLOBAL_MEM {kind} *const both = (GLOBAL_MEM {kind} *)(r + r_at) + b * 2 * states;",
@@ -350,10 +350,10 @@ def _shares(recorder: Recorder, given: _Batch) -> None:
         f"for (int64_t s = LID_0; s <= last; s += {local}) {{",
         f"{kind} left = s >= last - 1 ? 0 : -INFINITY;",
         "if (t + 1 < length) {",
-        f"left = then[s] + {_emission(given, 't + 1', 's')};",
-        f"if (s + 1 <= last) left = theano_log_sum(left, then[s + 1] + {_emission(given, 't + 1', 's + 1')});",
+        f"left = then[s] + {_emission(batch, 't + 1', 's')};",
+        f"if (s + 1 <= last) left = theano_log_sum(left, then[s + 1] + {_emission(batch, 't + 1', 's + 1')});",
         "if (s % 2 && s + 2 <= last && symbol[s] != symbol[s + 2])",
-        f"left = theano_log_sum(left, then[s + 2] + {_emission(given, 't + 1', 's + 2')});",
+        f"left = theano_log_sum(left, then[s + 2] + {_emission(batch, 't + 1', 's + 2')});",
         "}",
         "now[s] = left;",
         f"row[s] = exp{end}(row[s] + left - whole);",
@@ -361,7 +361,7 @@ def _shares(recorder: Recorder, given: _Batch) -> None:
         "theano_barrier();",
         "}",
     )
-    writer.launch(recorder, (given.scores.shape[1],), (local,))
+    writer.launch(recorder, (batch.scores.shape[1],), (local,))
 
 
 def _subtract(recorder: Recorder, given: _Batch, gradient: DeviceOperand) -> None:

@@ -91,25 +91,25 @@ def launch(kernel: ElementwiseKernel, recorder: Recorder, nest: Nest, operands: 
     apart = {x.slot for x in operands[:count]}.isdisjoint(y.slot for y in operands[count:])
     layout = layout_of(nest, [x.itemsize for x in operands], properties, kernel.scalar_op.cost, apart)
     text = elementwise_text(kernel, layout)
-    given: list[Argument] = [*nest.shape]
+    arguments: list[Argument] = [*nest.shape]
     groups = [0]
     local = min(LOCAL, properties.max_local)
     if layout.cpu:
         rows, last = nest.size // nest.shape[-1], nest.shape[-1]
         pieces = -(-last // PIECE)
-        given += [rows * pieces, pieces, PIECE]
+        arguments += [rows * pieces, pieces, PIECE]
         groups, local = [min(rows * pieces, GROUPS * properties.units)], 1
     else:
         groups = [-(-nest.size // (local * layout.unroll))]
-    given += operand_arguments(layout, nest, operands)
-    recorder.launch(text, given, groups, [local])
+    arguments += operand_arguments(layout, nest, operands)
+    recorder.launch(text, arguments, groups, [local])
 
 
 def operand_arguments(layout: Layout, nest: Nest, operands: Sequence[DeviceOperand]) -> list[Argument]:
     """Return the arguments for the arrays: memory, offset, and the strides that the text asks for."""
-    given: list[Argument] = []
+    arguments: list[Argument] = []
     for operand, mode, strides in zip(operands, layout.modes, nest.strides, strict=True):
-        given += [operand, operand.offset]
+        arguments += [operand, operand.offset]
         if has_strides(layout, mode):
-            given += strides
-    return given
+            arguments += strides
+    return arguments

@@ -179,30 +179,30 @@ def layout_of(
     cpu = properties.cpu
     modes = []
     for strides, size in zip(nest.strides, itemsizes, strict=True):
-        wanted = _contiguous(nest.shape, size)
-        seen, full = (strides[-1:], wanted[-1:]) if cpu else (strides, wanted)
+        row_strides = _contiguous(nest.shape, size)
+        seen, full = (strides[-1:], row_strides[-1:]) if cpu else (strides, row_strides)
         alone = nest.shape == (1,)  # its stride says nothing
         modes.append("contiguous" if seen == full or alone else "strided" if any(seen) else "fixed")
-    unroll, vector, rest = 1, 1, 1
+    unroll, vector, remainder = 1, 1, 1
     # Short arrays are spread over all units; many operands would not fit into the registers of a work-item.
     if not cpu and nest.size > 1024 * properties.units and len(itemsizes) <= _MOST_SIDE_BY_SIDE:
-        most, rest = next((elements, side) for least, elements, side in _ELEMENTS if cost <= least)
+        most, remainder = next((elements, side) for least, elements, side in _ELEMENTS if cost <= least)
         rows = _along_rows(nest, itemsizes, modes)
         vector = _vector_width(nest, itemsizes, rows, most)
         unroll = min(4, most)
         if vector > 1:
-            modes, rest = rows, min(rest, vector)
+            modes, remainder = rows, min(remainder, vector)
             unroll = min(most, vector * _VECTORS) if len(itemsizes) <= _FEW else vector
-    return Layout(len(nest.shape), tuple(modes), fits_narrow(nest), cpu, unroll, vector, apart, rest)
+    return Layout(len(nest.shape), tuple(modes), fits_narrow(nest), cpu, unroll, vector, apart, remainder)
 
 
 def _along_rows(nest: Nest, itemsizes: Sequence[int], modes: Sequence[str]) -> list[str]:
     """Say of operands with strides whether they have a vector in each row, or one element."""
-    found = []
+    dims = []
     for strides, size, mode in zip(nest.strides, itemsizes, modes, strict=True):
         along = {size: "row", 0: "column"}.get(strides[-1], "strided")
-        found.append(along if mode == "strided" else mode)
-    return found
+        dims.append(along if mode == "strided" else mode)
+    return dims
 
 
 def _vector_width(nest: Nest, itemsizes: Sequence[int], modes: Sequence[str], most: int) -> int:

@@ -24,11 +24,11 @@ def forward_by_library(recorder: Recorder, x: DeviceOperand, result: DeviceOpera
     size = recorder.workspace(call)
     if size is None:
         return False
-    given = contiguous(recorder, x)
+    operand = contiguous(recorder, x)
     # The library reads real numbers as pairs.
-    if given.offset % (2 * x.itemsize):
-        given = contiguous(recorder, x, copied=True)
-    recorder.call(call, [given, result, recorder.empty("uint8", (size,))])
+    if operand.offset % (2 * x.itemsize):
+        operand = contiguous(recorder, x, copied=True)
+    recorder.call(call, [operand, result, recorder.empty("uint8", (size,))])
     return True
 
 
@@ -51,21 +51,21 @@ def _hermitian(recorder: Recorder, y: DeviceOperand, shape: tuple[int, ...]) -> 
     other dimensions are both there. The result depends on their mean alone, and the library takes for granted that they
     fit to each other.
     """
-    kind, made = c_type(y.dtype), recorder.empty(y.dtype, y.shape)
+    kind, target = c_type(y.dtype), recorder.empty(y.dtype, y.shape)
     lengths, lead = y.shape[:-1], range(1, y.ndim - 2)
     writer = KernelWriter("fourier_hermitian")
     writer.reads(x=y)
-    writer.writes(z=made)
+    writer.writes(z=target)
     names, steps = writer.numbers("n", lengths), writer.numbers("s", y.strides)
     writer.number("whole", shape[-1])
     writer.walk(math.prod(lengths))
     j = writer.positions(names)
     last = j[-1]
-    own = " + ".join(["x_at", *(f"{p} * {s}" for p, s in zip(j, steps[:-1], strict=True))])
+    offset = " + ".join(["x_at", *(f"{p} * {s}" for p, s in zip(j, steps[:-1], strict=True))])
     turned = [f"({names[d]} - {j[d]}) % {names[d]}" if d in lead else j[d] for d in range(len(lengths))]
     other = " + ".join(["x_at", *(f"{p} * {s}" for p, s in zip(turned, steps[:-1], strict=True))])
     writer.add(
-        f"const int64_t a = {own}, b = {other};",
+        f"const int64_t a = {offset}, b = {other};",
         f"{kind} re = *(GLOBAL_MEM const {kind} *)(x + a), im = *(GLOBAL_MEM const {kind} *)(x + a + {steps[-1]});",
         f"if ({last} == 0 || 2 * {last} == whole) {{",
         f"re = (re + *(GLOBAL_MEM const {kind} *)(x + b)) / 2;",
@@ -75,4 +75,4 @@ def _hermitian(recorder: Recorder, y: DeviceOperand, shape: tuple[int, ...]) -> 
     )
     writer.end()
     writer.launch(recorder, *spread(recorder, math.prod(lengths)))
-    return made
+    return target

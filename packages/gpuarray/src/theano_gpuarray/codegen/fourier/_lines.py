@@ -63,13 +63,13 @@ class Lines:
 
     def read(self, name: str) -> list[str]:
         """Return statements that set ``re`` and ``im`` to element ``i`` of line ``row``."""
-        kind, place = c_type(self.operand.dtype), f"{name} + o + k * {name}_step"
+        kind, address = c_type(self.operand.dtype), f"{name} + o + k * {name}_step"
         lines = [*self._begin(name), "int64_t k = i;"]
         if self.kind == "half":
             lines.append(f"const int mirrored = i > {name}_count / 2; if (mirrored) k = {name}_count - i;")
-        lines.append(f"re = *(GLOBAL_MEM const {kind} *)({place});")
+        lines.append(f"re = *(GLOBAL_MEM const {kind} *)({address});")
         if self.kind != "real":
-            lines.append(f"im = *(GLOBAL_MEM const {kind} *)({place} + {name}_part);")
+            lines.append(f"im = *(GLOBAL_MEM const {kind} *)({address} + {name}_part);")
         if self.kind == "half":
             lines.append("if (mirrored) im = -im;")
         lines += self._multiplied(name)
@@ -78,10 +78,10 @@ class Lines:
 
     def write(self, name: str) -> list[str]:
         """Return statements that store ``re`` and ``im`` as element ``i`` of line ``row``."""
-        kind, place = c_type(self.operand.dtype), f"{name} + o + i * {name}_step"
-        lines = [*self._begin(name), *self._multiplied(name), f"*(GLOBAL_MEM {kind} *)({place}) = re;"]
+        kind, address = c_type(self.operand.dtype), f"{name} + o + i * {name}_step"
+        lines = [*self._begin(name), *self._multiplied(name), f"*(GLOBAL_MEM {kind} *)({address}) = re;"]
         if self.kind != "real":
-            lines.append(f"*(GLOBAL_MEM {kind} *)({place} + {name}_part) = im;")
+            lines.append(f"*(GLOBAL_MEM {kind} *)({address} + {name}_part) = im;")
         condition = f"if (i < {name}_count) " if self.padded else ""
         if self.kind == "half":
             condition = f"if (i <= {name}_count / 2) "
@@ -90,13 +90,13 @@ class Lines:
     def _begin(self, name: str) -> list[str]:
         """Return statements that find the first element of the line."""
         shape, _ = merged_dimensions(self.shape, self.strides)
-        found = [f"int64_t o = {name}_at; uint64_t r = row;"]
+        lines = [f"int64_t o = {name}_at; uint64_t r = row;"]
         for d in reversed(range(len(shape))):
             if d:
-                found.append(f"o += (int64_t)(r % (uint64_t){name}n{d}) * {name}s{d}; r /= (uint64_t){name}n{d};")
+                lines.append(f"o += (int64_t)(r % (uint64_t){name}n{d}) * {name}s{d}; r /= (uint64_t){name}n{d};")
             else:
-                found.append(f"o += (int64_t)r * {name}s0;")
-        return found
+                lines.append(f"o += (int64_t)r * {name}s0;")
+        return lines
 
     def _multiplied(self, name: str) -> list[str]:
         if self.factors is None:

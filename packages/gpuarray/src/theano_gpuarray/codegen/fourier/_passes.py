@@ -43,13 +43,13 @@ def transform(recorder: Recorder, source: Lines, target: Lines, n: int, sign: in
     rows = math.prod(source.shape)
     if not rows:
         return
-    found = radices(n)
-    if found is None:
+    factors = radices(n)
+    if factors is None:
         _chirped(recorder, source, target, n, sign)
     elif 4 * n * source.operand.itemsize <= min(_MEMORY, recorder.properties.local_memory):
-        _in_local_memory(recorder, (source, target), (rows, n), found, sign)
+        _in_local_memory(recorder, (source, target), (rows, n), factors, sign)
     else:
-        _in_global_memory(recorder, (source, target), (rows, n), found, sign)
+        _in_global_memory(recorder, (source, target), (rows, n), factors, sign)
 
 
 def _pairs(recorder: Recorder, values: np.ndarray[tuple[int], np.dtype[np.complex128]], dtype: str) -> DeviceOperand:
@@ -60,14 +60,14 @@ def _roots(recorder: Recorder, n: int, sign: int, dtype: str) -> DeviceOperand:
     return _pairs(recorder, np.exp(sign * 2j * np.pi / n * np.arange(n)), dtype)
 
 
-def _butterfly(dtype: str, r: int, sign: int, place: str) -> tuple[list[str], list[tuple[str, str]]]:
+def _butterfly(dtype: str, r: int, sign: int, position: str) -> tuple[list[str], list[tuple[str, str]]]:
     """Return the statements that transform ``a0``, ``b0``, ``a1``, ..., and the names of what they give.
 
     The numbers are turned before, by the powers ``0, place, 2 place, ...`` of the root of unity.
     """
     kind = c_type(dtype)
     lines = [
-        f"{{ const int64_t p = {q} * ({place}); const {kind} c = root[2 * p], d = root[2 * p + 1];"
+        f"{{ const int64_t p = {q} * ({position}); const {kind} c = root[2 * p], d = root[2 * p + 1];"
         f" const {kind} x = a{q} * c - b{q} * d; b{q} = a{q} * d + b{q} * c; a{q} = x; }}"
         for q in range(1, r)
     ]
@@ -133,9 +133,9 @@ def _in_local_memory(
     writer.launch(recorder, (-(-rows // together),), (local,))
 
 
-def _work_items(wanted: int, limit: int) -> int:
+def _work_items(count: int, limit: int) -> int:
     local = 1
-    while 2 * local <= min(wanted, _LOCAL, limit):
+    while 2 * local <= min(count, _LOCAL, limit):
         local *= 2
     return local
 
@@ -159,8 +159,8 @@ def _in_global_memory(
 
 
 def _scratch(recorder: Recorder, dtype: str, rows: int, n: int) -> Lines:
-    made = recorder.empty(dtype, (rows, n, 2))
-    return Lines(made, (rows,), made.strides[:1], made.strides[1], made.strides[2], "pairs", n)
+    scratch = recorder.empty(dtype, (rows, n, 2))
+    return Lines(scratch, (rows,), scratch.strides[:1], scratch.strides[1], scratch.strides[2], "pairs", n)
 
 
 def _pass(

@@ -23,12 +23,12 @@ def radices(n: int) -> tuple[int, ...] | None:
     >>> radices(34) is None
     True
     """
-    found: list[int] = []
+    factors: list[int] = []
     for r in _RADICES:
         while n % r == 0:
-            found.append(r)
+            factors.append(r)
             n //= r
-    return tuple(found) if n == 1 else None
+    return tuple(factors) if n == 1 else None
 
 
 class Butterfly:
@@ -103,8 +103,8 @@ class Butterfly:
     def _turned(self, value: _Number, power: int, n: int) -> _Number:
         """Return a number times a power of the root of unity of order `n`."""
         a, b = value
-        quarter, rest = divmod(4 * power % (4 * n), n)
-        if rest == 0:
+        quarter, remainder = divmod(4 * power % (4 * n), n)
+        if remainder == 0:
             turned = [(a, b), (f"-{b}", a), (f"-{a}", f"-{b}"), (b, f"-{a}")]
             real, imaginary = turned[(self.sign * quarter) % 4]
             return value if quarter == 0 else self._new(real, imaginary)

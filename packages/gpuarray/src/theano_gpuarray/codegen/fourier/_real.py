@@ -52,9 +52,9 @@ def _inverse(kernel: InverseRealFourierKernel, recorder: Recorder, operands: Seq
     if inverse_by_library(recorder, y, result):
         return [result]
     for axis in range(1, y.ndim - 2):
-        found = recorder.empty(kernel.dtype, y.shape)
+        target = recorder.empty(kernel.dtype, y.shape)
         length = y.shape[axis]
-        transform(recorder, lines_of(y, axis, "pairs", length), lines_of(found, axis, "pairs", length), length, 1)
-        y = found
+        transform(recorder, lines_of(y, axis, "pairs", length), lines_of(target, axis, "pairs", length), length, 1)
+        y = target
     transform(recorder, lines_of(y, y.ndim - 2, "half", n), lines_of(result, y.ndim - 2, "real", n), n, 1)
     return [result]

@@ -55,10 +55,10 @@ def true_offsets(recorder: Recorder, mask: DeviceOperand, strides: Sequence[int]
     _launch(recorder, mask, strides, counts, None, (groups, local))
     _add_up(recorder, counts, local)
     (total,) = recorder.read(counts.view((1,), (8,), counts.offset + 8 * groups))
-    found = recorder.empty("int64", (int(total),))
+    offsets = recorder.empty("int64", (int(total),))
     if total:
-        _launch(recorder, mask, strides, counts, found, (groups, local))
-    return found
+        _launch(recorder, mask, strides, counts, offsets, (groups, local))
+    return offsets
 
 
 def _launch(
@@ -66,17 +66,17 @@ def _launch(
     mask: DeviceOperand,
     strides: Sequence[int],
     counts: DeviceOperand,
-    found: DeviceOperand | None,
+    offsets: DeviceOperand | None,
     layout: tuple[int, int],
 ) -> None:
     """Count the true elements of each group; or write where they are, from the place on that `counts` tells."""
     groups, local = layout
     shape, (steps, weights) = merged_dimensions(mask.shape, mask.strides, tuple(strides))
-    writer = KernelWriter("mask_count" if found is None else "mask_offsets")
+    writer = KernelWriter("mask_count" if offsets is None else "mask_offsets")
     writer.function(_SCAN)
     writer.reads(m=mask)
-    writer.array("c", counts, written=found is None)
-    writer.writes(q=found)
+    writer.array("c", counts, written=offsets is None)
+    writer.writes(q=offsets)
     lengths, along, each = writer.numbers("n", shape), writer.numbers("s", steps), writer.numbers("w", weights)
     writer.number("count", mask.size)
     element = [
@@ -96,7 +96,7 @@ def _launch(
         "const int64_t upto = theano_scan(sums, own);",
         "GLOBAL_MEM int64_t *const of_group = (GLOBAL_MEM int64_t *)(c + c_at) + GID_0;",
     )
-    if found is None:
+    if offsets is None:
         writer.add("if (LID_0 == LDIM_0 - 1) *of_group = upto;")
     else:
         writer.add(
@@ -113,8 +113,8 @@ def _decoded(lengths: Sequence[str], along: Sequence[str], each: Sequence[str]) 
     lines = []
     for d in reversed(range(len(lengths))):
         position = f"r % (uint64_t){lengths[d]}" if d else "r"
-        rest = f" r /= (uint64_t){lengths[d]};" if d else ""
-        lines.append(f"{{ const int64_t j = {position};{rest} a += j * {along[d]}; o += j * {each[d]}; }}")
+        division = f" r /= (uint64_t){lengths[d]};" if d else ""
+        lines.append(f"{{ const int64_t j = {position};{division} a += j * {along[d]}; o += j * {each[d]}; }}")
     return lines
 
 

@@ -75,8 +75,8 @@ class Move:
     def array_strides(self, k: int) -> tuple[int, ...]:
         """Return the strides of an index array along the dimensions of the index arrays."""
         array, flags = self.arrays[k], self.region.sources[k].entry.broadcastable
-        own = [0 if n == 1 or flag else s for n, s, flag in zip(array.shape, array.strides, flags, strict=True)]
-        return (0,) * (len(self.index) - array.ndim) + tuple(own)
+        strides = [0 if n == 1 or flag else s for n, s, flag in zip(array.shape, array.strides, flags, strict=True)]
+        return (0,) * (len(self.index) - array.ndim) + tuple(strides)
 
 
 def move_of(
@@ -137,15 +137,18 @@ def checked_positions(
             writer.array(name, operand, written=name in writes)
     steps: list[Sequence[int]] = [move.spread_plain(region.strides), *(strides for _, _, strides in others)]
     steps += [move.spread_index(move.array_strides(k)) for k in range(len(sources))]
-    whole, kept = move.shape, range(len(move.shape))
+    whole, dims = move.shape, range(len(move.shape))
     if not plain:
-        kept = range(region.before, region.before + len(move.index))
-    shape, strides = merged_dimensions([whole[d] for d in kept], *([step[d] for d in kept] for step in steps))
+        dims = range(region.before, region.before + len(move.index))
+    shape, strides = merged_dimensions([whole[d] for d in dims], *([step[d] for d in dims] for step in steps))
     lengths, count = writer.numbers("n", shape), 1
     for n in shape:
         count *= n
     names = ["o", *(f"{name}_o" for name, _, _ in others), *(f"u{k}" for k in range(len(sources)))]
-    sums = [(name, writer.numbers(f"{name}s", own)) for name, own in zip(names, strides, strict=True)]
+    sums = [
+        (name, writer.numbers(f"{name}s", strides_of_part))
+        for name, strides_of_part in zip(names, strides, strict=True)
+    ]
     for k, array in enumerate(move.arrays):
         writer.array(f"i{k}", array)
     writer.number("start", region.start)

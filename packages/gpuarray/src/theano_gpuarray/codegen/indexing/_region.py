@@ -65,11 +65,11 @@ class Region:
 
 def host_positions(entries: Sequence[IndexEntry]) -> list[int]:
     """Return the inputs that give numbers and bounds of slices."""
-    found: list[int] = []
+    positions: list[int] = []
     for entry in entries:
         numbers = (entry.start, entry.stop, entry.step) if isinstance(entry, IndexSlice) else (entry,)
-        found += [n.position for n in numbers if isinstance(n, IndexInput)]
-    return found
+        positions += [n.position for n in numbers if isinstance(n, IndexInput)]
+    return positions
 
 
 def _index_numbers(entries: Sequence[IndexEntry], operands: Sequence[Operand]) -> Mapping[int, int]:

@@ -29,8 +29,8 @@ def _reads_values(kernel: IndexWriteKernel) -> bool:
     if not any(isinstance(e, IndexArray) and e.mask for e in kernel.entries):
         return False
     before, plain = plain_dimensions(kernel.entries, kernel.ndims)
-    place = len(kernel.broadcastable) - (plain - before) - 1
-    return place >= 0 and not kernel.broadcastable[place]
+    axis = len(kernel.broadcastable) - (plain - before) - 1
+    return axis >= 0 and not kernel.broadcastable[axis]
 
 
 @register_device_form(
@@ -129,13 +129,13 @@ def _write_under_mask(
     behind = len(region.shape) - region.before
     # The dimension of the true elements stands for those of the mask; along it nothing changes.
     part = _fitting(kernel, part, region.whole_shape((-1,)))
-    place = part.ndim - behind - 1
+    axis = part.ndim - behind - 1
     whole = region.whole_shape(mask.shape)
     selected = _spread(region, source.strides)
     shape, strides = merged_dimensions(
         whole,
         selected,
-        (*part.strides[:place], *(0,) * mask.ndim, *part.strides[place + 1 :]),
+        (*part.strides[:axis], *(0,) * mask.ndim, *part.strides[axis + 1 :]),
         _spread(Region(strides=[0] * len(region.shape), before=region.before), mask.strides),
     )
     memory, writer = memory_type(x.dtype), KernelWriter("index_masked")

@@ -50,8 +50,8 @@ def swapped(x: DeviceOperand) -> DeviceOperand:
 
 
 def element(kind: str, name: str, row: str, column: str) -> str:
-    place = f"{name} + {name}_at + b * {name}s0 + (int64_t)({row}) * {name}s1 + (int64_t)({column}) * {name}s2"
-    return f"(*(GLOBAL_MEM {kind} *)({place}))"
+    address = f"{name} + {name}_at + b * {name}s0 + (int64_t)({row}) * {name}s1 + (int64_t)({column}) * {name}s2"
+    return f"(*(GLOBAL_MEM {kind} *)({address}))"
 
 
 def add_matrices(writer: KernelWriter, name: str, operand: DeviceOperand, *, written: bool = False) -> None:
@@ -300,8 +300,8 @@ def copy_triangle(recorder: Recorder, target: DeviceOperand, a: DeviceOperand, f
 
 def halve_triangle(recorder: Recorder, a: DeviceOperand) -> None:
     """Overwrite what is beyond the lower triangle by zeros, and the diagonal by half of it."""
-    place = element(c_type(a.dtype), "a", "j", "k")
-    line = f"{place} = k > j ? 0 : k == j ? {place} / 2 : {place};"
+    offset = element(c_type(a.dtype), "a", "j", "k")
+    line = f"{offset} = k > j ? 0 : k == j ? {offset} / 2 : {offset};"
     _of_elements(recorder, "halve_triangle", {"a": a}, line)
 
 

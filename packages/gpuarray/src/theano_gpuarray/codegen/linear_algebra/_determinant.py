@@ -29,11 +29,11 @@ def _determinant(kernel: DeterminantKernel, recorder: Recorder, operands: Sequen
         return results
     a = recorder.empty(x.dtype, (batch, n, n))
     copy_matrices(recorder, a, x)
-    found = lu_by_library(recorder, a)
-    if found is None:
+    factors = lu_by_library(recorder, a)
+    if factors is None:
         _multiply(recorder, a, factor_rows(recorder, a, None), None, results)
     else:
-        _multiply(recorder, a, *found, results)
+        _multiply(recorder, a, *factors, results)
     return results
 
 

@@ -93,9 +93,9 @@ def _cholesky_gradient(
     if not g.size:
         return [result]
     low = as_stack(recorder, factor if kernel.lower else transposed(factor))
-    given = as_stack(recorder, g if kernel.lower else transposed(g))
+    cotangent = as_stack(recorder, g if kernel.lower else transposed(g))
     inner, target, lower = recorder.empty(g.dtype, low.shape), stack(result), stack(part)
-    copy_triangle(recorder, lower, given, None)
+    copy_triangle(recorder, lower, cotangent, None)
     recorder.fill(inner, 0)
     add_product(recorder, inner, swapped(low), lower, 1.0)
     halve_triangle(recorder, inner)
@@ -133,7 +133,7 @@ def _solve(kernel: SolveKernel, recorder: Recorder, operands: Sequence[Operand])
 
 def _solve_general(
     recorder: Recorder,
-    given: tuple[DeviceOperand, DeviceOperand | None],
+    operands: tuple[DeviceOperand, DeviceOperand | None],
     target: DeviceOperand,
     lower: bool | None,
     explain: Explain,
@@ -142,7 +142,7 @@ def _solve_general(
 
     Of symmetric matrices one triangle is read, the lower one or the other.
     """
-    (a, b), (batch, n, count) = given, target.shape
+    (a, b), (batch, n, count) = operands, target.shape
     matrices, sides = recorder.empty(a.dtype, (batch, n, n)), recorder.empty(a.dtype, (batch, count, n))
     copy_matrices(recorder, matrices, a)
     if lower is not None:
@@ -154,10 +154,10 @@ def _solve_general(
     if solve_by_library(recorder, matrices, sides, explain):
         copy_into(recorder, target, swapped(sides))
         return
-    whole = recorder.empty(a.dtype, (batch, n, n + count))
-    copy_into(recorder, block(whole, (0, n), (0, n)), matrices)
-    copy_into(recorder, block(whole, (0, n), (n, n + count)), swapped(sides))
-    copy_into(recorder, target, _eliminate(recorder, whole, explain))
+    extended = recorder.empty(a.dtype, (batch, n, n + count))
+    copy_into(recorder, block(extended, (0, n), (0, n)), matrices)
+    copy_into(recorder, block(extended, (0, n), (n, n + count)), swapped(sides))
+    copy_into(recorder, target, _eliminate(recorder, extended, explain))
 
 
 @register_device_form(InverseKernel, supports=lambda kernel: kernel.dtype in FLOATS)
@@ -183,13 +183,13 @@ def _substitute(
     starts = range(0, n, BLOCK)
     for begin in starts if lower else reversed(starts):
         end = min(begin + BLOCK, n)
-        rows, rest = (begin, end), (end, n) if lower else (0, begin)
-        found = block(x, rows, columns)
-        solve_block(recorder, block(a, rows, rows), found, lower=lower, explain=explain)
-        add_product(recorder, block(x, rest, columns), block(a, rest, rows), found, -1.0)
+        rows, others = (begin, end), (end, n) if lower else (0, begin)
+        solution = block(x, rows, columns)
+        solve_block(recorder, block(a, rows, rows), solution, lower=lower, explain=explain)
+        add_product(recorder, block(x, others, columns), block(a, others, rows), solution, -1.0)
 
 
-def factor_rows(recorder: Recorder, whole: DeviceOperand, explain: Explain | None) -> DeviceOperand:
+def factor_rows(recorder: Recorder, matrix: DeviceOperand, explain: Explain | None) -> DeviceOperand:
     """Overwrite matrices by U and what is left of L, and what stands beside them by what elimination makes of it.
 
     Returns
@@ -197,24 +197,24 @@ def factor_rows(recorder: Recorder, whole: DeviceOperand, explain: Explain | Non
     DeviceOperand
         For each row the one that it was exchanged with, counted from the begin of its block.
     """
-    batch, n, width = whole.shape
+    batch, n, width = matrix.shape
     pivots = recorder.empty("int32", (batch, n))
     for begin in range(0, n, BLOCK):
         end = min(begin + BLOCK, n)
         chosen = pivots.view((batch, end - begin), pivots.strides, pivots.offset + begin * pivots.itemsize)
-        factor_panel(recorder, block(whole, (begin, n), (begin, end)), chosen, explain)
-        exchange_rows(recorder, block(whole, (begin, n), (end, width)), chosen)
-        corner, beside = block(whole, (begin, end), (begin, end)), block(whole, (begin, end), (end, width))
+        factor_panel(recorder, block(matrix, (begin, n), (begin, end)), chosen, explain)
+        exchange_rows(recorder, block(matrix, (begin, n), (end, width)), chosen)
+        corner, beside = block(matrix, (begin, end), (begin, end)), block(matrix, (begin, end), (end, width))
         solve_block(recorder, corner, beside, lower=True, unit=True)
-        below = block(whole, (end, n), (begin, end))
-        add_product(recorder, block(whole, (end, n), (end, width)), below, beside, -1.0)
+        below = block(matrix, (end, n), (begin, end))
+        add_product(recorder, block(matrix, (end, n), (end, width)), below, beside, -1.0)
     return pivots
 
 
-def _eliminate(recorder: Recorder, whole: DeviceOperand, explain: Explain) -> DeviceOperand:
+def _eliminate(recorder: Recorder, matrix: DeviceOperand, explain: Explain) -> DeviceOperand:
     """Solve equations by elimination; the matrices and their right sides stand side by side and are overwritten."""
-    _, n, width = whole.shape
-    factor_rows(recorder, whole, explain)
-    right = block(whole, (0, n), (n, width))
-    _substitute(recorder, block(whole, (0, n), (0, n)), right, lower=False)
+    _, n, width = matrix.shape
+    factor_rows(recorder, matrix, explain)
+    right = block(matrix, (0, n), (n, width))
+    _substitute(recorder, block(matrix, (0, n), (0, n)), right, lower=False)
     return right

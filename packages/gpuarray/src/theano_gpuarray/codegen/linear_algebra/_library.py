@@ -30,16 +30,16 @@ def one(x: DeviceOperand, number: int) -> DeviceOperand:
 
 def _addresses(recorder: Recorder, x: DeviceOperand) -> DeviceOperand:
     """Return where the matrices of a stack begin, written by the device."""
-    found = recorder.empty("uint64", (x.shape[0],))
+    addresses = recorder.empty("uint64", (x.shape[0],))
     writer = KernelWriter("addresses")
-    writer.writes(p=found)
+    writer.writes(p=addresses)
     writer.reads(x=x)
     writer.number("step", x.strides[0])
     writer.walk(x.shape[0])
     writer.add("*(GLOBAL_MEM uint64_t *)(p + p_at + 8 * (int64_t)i) = (uint64_t)(x + x_at + (int64_t)i * step);")
     writer.end()
     writer.launch(recorder, *spread(recorder, x.shape[0]))
-    return found
+    return addresses
 
 
 def _is_many(x: DeviceOperand) -> bool:
@@ -129,10 +129,10 @@ def solve_by_library(recorder: Recorder, a: DeviceOperand, sides: DeviceOperand,
     at_once = _at_once(recorder, a, LibraryCall("getrf_stack", dtype, (n, batch)), solves)
     if not at_once and recorder.workspace(solve) is None:
         return False
-    found = lu_by_library(recorder, a)
-    if found is None:
+    factors = lu_by_library(recorder, a)
+    if factors is None:
         return False
-    pivots, info = found
+    pivots, info = factors
     if at_once:
         recorder.call(solves, [_addresses(recorder, a), pivots, _addresses(recorder, sides), a, sides])
     else:

@@ -64,7 +64,7 @@ def check_square(name: str, x: DeviceOperand) -> None:
 def explained(what: str, hint: str) -> Explain:
     """Return what makes a LinAlgError of what a kernel found wrong."""
 
-    def explain(place: int, value: int, length: int) -> Exception:
+    def explain(index: int, value: int, length: int) -> Exception:
         return np.linalg.LinAlgError(format_error(what, hint=hint))
 
     return explain

@@ -58,5 +58,5 @@ def by_library(task: str) -> Callable[[Attempt], Attempt]:
 
 @register_device_form(DnnKernel, host_inputs=lambda kernel, count: kernel.on_host)
 def _layer(kernel: DnnKernel, recorder: Recorder, operands: Sequence[Operand]) -> Sequence[Operand]:
-    found = _attempts[kernel.task](kernel, recorder, operands)
-    return kernel.instead(recorder, operands) if found is None else found
+    results = _attempts[kernel.task](kernel, recorder, operands)
+    return kernel.instead(recorder, operands) if results is None else results

@@ -29,11 +29,11 @@ def _lengths(
     (mode,) = kernel.options
     if x.ndim < 1 + mode:
         return None
-    wanted = (1, x.shape[1], *(1,) * (x.ndim - 2)) if mode == _SPATIAL else (1, *x.shape[1:])
-    if any(p.shape != wanted for p in parameters):
+    shape = (1, x.shape[1], *(1,) * (x.ndim - 2)) if mode == _SPATIAL else (1, *x.shape[1:])
+    if any(p.shape != shape for p in parameters):
         return None
-    rest = math.prod(x.shape[2:]) if mode == _SPATIAL else 1
-    return mode, x.shape[0], x.shape[1] if mode == _SPATIAL else math.prod(x.shape[1:]), rest
+    inner_size = math.prod(x.shape[2:]) if mode == _SPATIAL else 1
+    return mode, x.shape[0], x.shape[1] if mode == _SPATIAL else math.prod(x.shape[1:]), inner_size
 
 
 def _call(

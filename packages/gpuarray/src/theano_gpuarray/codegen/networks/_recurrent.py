@@ -53,13 +53,13 @@ class _Plan:
 def _plan(kernel: DnnKernel, recorder: Recorder, x: DeviceOperand) -> _Plan | None:
     steps, batch, inputs = x.shape
     numbers = network_numbers(kernel.options, steps, batch, inputs, kernel.dtype)
-    found = []
+    plan = []
     for name in ("rnn", "rnn_reserve", "rnn_weights"):
         size = recorder.workspace(LibraryCall(name, kernel.dtype, numbers, of_cudnn=True))
         if size is None:
             return None
-        found.append(size)
-    return _Plan(numbers, kernel.dtype, found[0], found[1], found[2])
+        plan.append(size)
+    return _Plan(numbers, kernel.dtype, plan[0], plan[1], plan[2])
 
 
 def _fits(kernel: DnnKernel, w: DeviceOperand, x: DeviceOperand, states: Sequence[DeviceOperand]) -> bool:
@@ -72,8 +72,8 @@ def _fits(kernel: DnnKernel, w: DeviceOperand, x: DeviceOperand, states: Sequenc
 
 def _aligned(recorder: Recorder, operand: DeviceOperand) -> DeviceOperand:
     """Return an array that is contiguous, at an address that suits vectors."""
-    given = contiguous(recorder, operand)
-    return contiguous(recorder, given, copied=True) if given.offset % _ALIGNMENT else given
+    aligned = contiguous(recorder, operand)
+    return contiguous(recorder, aligned, copied=True) if aligned.offset % _ALIGNMENT else aligned
 
 
 def _parameters(recorder: Recorder, plan: _Plan, w: DeviceOperand) -> DeviceOperand | None:
@@ -126,8 +126,14 @@ def _nothing(
 def _backward(kernel: DnnKernel, recorder: Recorder, operands: Sequence[Operand]) -> Sequence[Operand] | None:
     """Take what the network took and gave, and gradients by its results; give gradients by what it took."""
     count = 2 if kernel.options[0] == _LSTM else 1
-    w, x, *rest = (on_device(recorder, v) for v in operands)
-    first, y, reserve, dy, last = rest[:count], rest[count], rest[count + 1], rest[count + 2], rest[count + 3 :]
+    w, x, *others = (on_device(recorder, v) for v in operands)
+    first, y, reserve, dy, last = (
+        others[:count],
+        others[count],
+        others[count + 1],
+        others[count + 2],
+        others[count + 3 :],
+    )
     fits = _fits(kernel, w, x, [*first, *last])
     if fits and not dy.size and dy.shape == y.shape:
         return _nothing(recorder, w, x, last)
@@ -138,11 +144,11 @@ def _backward(kernel: DnnKernel, recorder: Recorder, operands: Sequence[Operand]
     dw, dx = recorder.empty("uint8", (plan.weights,)), recorder.empty(kernel.dtype, x.shape)
     by_first = [recorder.empty(kernel.dtype, v.shape) for v in first]
     recorder.fill(dw)
-    kept = reserve if recorder.may_overwrite(reserve) else contiguous(recorder, reserve, copied=True)
+    reserve_copy = reserve if recorder.may_overwrite(reserve) else contiguous(recorder, reserve, copied=True)
     work, lengths = recorder.empty("uint8", (plan.work,)), _lengths(recorder, x)
     given, of_last = ([_aligned(recorder, v) for v in states] for states in (first, last))
     places = [_aligned(recorder, x), given[0], given[-1], weights, _aligned(recorder, y), _aligned(recorder, dy)]
-    places += [of_last[0], of_last[-1], dx, by_first[0], by_first[-1], dw, lengths, work, kept]
+    places += [of_last[0], of_last[-1], dx, by_first[0], by_first[-1], dw, lengths, work, reserve_copy]
     recorder.call(plan.call("rnn_grad"), places)
     by_w = DeviceOperand(dw.slot, w.dtype, w.shape, (w.itemsize,), dw.offset)
     return [by_w, dx, *by_first]

@@ -124,8 +124,8 @@ def _understood(kernel: MatrixProductKernel, recorder: Recorder, operands: Seque
     count, kind = len(operands), kernel.kind
     z, alpha, beta = None, None, None
     if kernel.accumulates(count):
-        first, alpha, left, right, *rest = operands
-        z, beta = on_device(recorder, first), rest[0] if rest else np.ones((), "float64")
+        first, alpha, left, right, *others = operands
+        z, beta = on_device(recorder, first), others[0] if others else np.ones((), "float64")
     else:
         left, right, *factors = operands
         alpha = factors[0] if factors else None
@@ -173,20 +173,20 @@ def _as_stack(kind: str, x: DeviceOperand) -> DeviceOperand:
 
 @register_device_form(MatrixProductKernel, supports=_supports)
 def _product(kernel: MatrixProductKernel, recorder: Recorder, operands: Sequence[Operand]) -> Sequence[Operand]:
-    given = _understood(kernel, recorder, operands)
-    target, holds_z = _target(kernel, recorder, given, operands)
-    if (given.z is None or holds_z) and _by_library(kernel, recorder, given, target):
+    product_operands = _understood(kernel, recorder, operands)
+    target, holds_z = _target(kernel, recorder, product_operands, operands)
+    if (product_operands.z is None or holds_z) and _by_library(kernel, recorder, product_operands, target):
         return [target]
     # Where z has that memory, each of its elements is read by the work-item that writes it.
-    _launch(kernel, recorder, given, target, target if holds_z else given.z, None, ())
+    _launch(kernel, recorder, product_operands, target, target if holds_z else product_operands.z, None, ())
     return [target]
 
 
 def _target(
-    kernel: MatrixProductKernel, recorder: Recorder, given: _Operands, operands: Sequence[Operand]
+    kernel: MatrixProductKernel, recorder: Recorder, product_operands: _Operands, operands: Sequence[Operand]
 ) -> tuple[DeviceOperand, bool]:
     """Return where the product is put, and whether z stands there."""
-    z = given.z
+    z = product_operands.z
     if z is not None:
         others = [o for o in operands[1:] if isinstance(o, DeviceOperand)]
         if z.contiguous and recorder.may_overwrite(z) and all(o.slot != z.slot for o in others):
@@ -194,16 +194,18 @@ def _target(
         # Libraries add in place; kernels here read z and write elsewhere, which saves the copy.
         if recorder.properties.driver == "cuda":
             return contiguous(recorder, z, copied=True), True
-    return recorder.empty(kernel.dtype, given.shape), False
+    return recorder.empty(kernel.dtype, product_operands.shape), False
 
 
-def _by_library(kernel: MatrixProductKernel, recorder: Recorder, given: _Operands, target: DeviceOperand) -> bool:
+def _by_library(
+    kernel: MatrixProductKernel, recorder: Recorder, product_operands: _Operands, target: DeviceOperand
+) -> bool:
     """Try a library; it is not asked for products of vectors, which wait for memory alone."""
-    rows, columns, inner, _ = given.sizes
+    rows, columns, inner, _ = product_operands.sizes
     if min(rows, columns, inner) < 2:
         return False
-    alpha, beta = (_factor(f, d) for f, d in ((given.alpha, 1.0), (given.beta, 0.0)))
-    matrices = [_as_stack(kernel.kind, target), given.a, given.b]
+    alpha, beta = (_factor(f, d) for f, d in ((product_operands.alpha, 1.0), (product_operands.beta, 0.0)))
+    matrices = [_as_stack(kernel.kind, target), product_operands.a, product_operands.b]
     if kernel.kind != "batched":
         matrices = [m.view(m.shape[1:], m.strides[1:]) for m in matrices]
     return recorder.product(matrices[0], matrices[1], matrices[2], alpha, beta)
@@ -219,24 +221,24 @@ def _factor(factor: Operand | None, default: float) -> float | DeviceOperand:
 def _product_with_epilogue(
     kernel: ProductEpilogueKernel, recorder: Recorder, operands: Sequence[Operand]
 ) -> Sequence[Operand]:
-    given = _understood(kernel.product, recorder, operands[: kernel.product_inputs])
+    product_operands = _understood(kernel.product, recorder, operands[: kernel.product_inputs])
     more = [on_device(recorder, x) for x in operands[kernel.product_inputs :]]
     for x, pattern in zip(more, kernel.broadcast, strict=True):
-        if any(n != (1 if flag else m) for n, m, flag in zip(x.shape, given.shape, pattern, strict=True)):
+        if any(n != (1 if flag else m) for n, m, flag in zip(x.shape, product_operands.shape, pattern, strict=True)):
             raise _mismatch(
-                f"elementwise: an array of shape {x.shape} does not fit a product of shape {given.shape}",
+                f"elementwise: an array of shape {x.shape} does not fit a product of shape {product_operands.shape}",
                 "only dimensions that are declared broadcastable broadcast",
             )
-    result = recorder.empty(kernel.output_dtype, given.shape)
-    arrays = [_as_stack(kernel.product.kind, broadcast_to(x, given.shape)) for x in more]
-    _launch(kernel.product, recorder, given, result, given.z, kernel, arrays)
+    result = recorder.empty(kernel.output_dtype, product_operands.shape)
+    arrays = [_as_stack(kernel.product.kind, broadcast_to(x, product_operands.shape)) for x in more]
+    _launch(kernel.product, recorder, product_operands, result, product_operands.z, kernel, arrays)
     return [result]
 
 
 def _launch(
     kernel: MatrixProductKernel,
     recorder: Recorder,
-    given: _Operands,
+    product_operands: _Operands,
     result: DeviceOperand,
     z: DeviceOperand | None,
     epilogue: ProductEpilogueKernel | None,
@@ -244,11 +246,11 @@ def _launch(
 ) -> None:
     """Launch a product of our own."""
     dtype = "float64" if kernel.dtype == "float64" else "float32"
-    rows, columns, inner, batch = given.sizes
+    rows, columns, inner, batch = product_operands.sizes
     out = _as_stack(kernel.kind, result)
     added = None if z is None else _as_stack(kernel.kind, z)
-    narrow = max(given.sizes) < _NARROW and all(
-        x is None or _reach(x) < _NARROW for x in (given.a, given.b, out, added, *more)
+    narrow = max(product_operands.sizes) < _NARROW and all(
+        x is None or _reach(x) < _NARROW for x in (product_operands.a, product_operands.b, out, added, *more)
     )
     letter = "i" if narrow else "q"
     # With one row it is the second factor, transposed, that has rows.
@@ -256,14 +258,14 @@ def _launch(
     names = ("row", "column") if not flipped else ("column", "row")
 
     def declare(writer: KernelWriter) -> None:
-        for name, operand in (("p", given.a), ("q", given.b)):
+        for name, operand in (("p", product_operands.a), ("q", product_operands.b)):
             writer.array(name, operand)
             writer.numbers(f"{name}s", operand.strides, letter)
 
     def declare_result(writer: KernelWriter) -> None:
         if epilogue is not None:
             writer.preamble += program_of(epilogue.scalar_op, epilogue.input_dtypes).preamble
-        for name, factor in (("alpha", given.alpha), ("beta", given.beta)):
+        for name, factor in (("alpha", product_operands.alpha), ("beta", product_operands.beta)):
             if isinstance(factor, DeviceOperand):
                 writer.array(name, factor)
             elif factor is not None:
@@ -276,8 +278,10 @@ def _launch(
     first = [_read(kernel.dtype, "p", ("batch", names[0], "inner"))]
     second = [_read(kernel.dtype, "q", ("batch", "inner", names[1]))]
     sizes = (columns, rows, inner, batch) if flipped else (rows, columns, inner, batch)
-    close = [x.shape[-1] == 1 or abs(x.strides[-1]) <= abs(x.strides[-2]) for x in (given.a, given.b)]
-    store = _store(kernel, dtype, given, added is not None, epilogue, names)
+    close = [
+        x.shape[-1] == 1 or abs(x.strides[-1]) <= abs(x.strides[-2]) for x in (product_operands.a, product_operands.b)
+    ]
+    store = _store(kernel, dtype, product_operands, added is not None, epilogue, names)
     product = TiledProduct(
         "product",
         dtype,
@@ -311,8 +315,8 @@ def add_product(recorder: Recorder, z: DeviceOperand, a: DeviceOperand, b: Devic
     if not z.size or not a.size or recorder.product(z, a, b, factor, 1.0):
         return
     one, number = (np.asarray(value, z.dtype) for value in (1.0, factor))
-    given = _Operands(a, b, z, number, one, z.shape)
-    _launch(MatrixProductKernel("batched", z.dtype), recorder, given, z, z, None, ())
+    product_operands = _Operands(a, b, z, number, one, z.shape)
+    _launch(MatrixProductKernel("batched", z.dtype), recorder, product_operands, z, z, None, ())
 
 
 def _place(name: str, positions: Sequence[str]) -> str:
@@ -333,7 +337,7 @@ def _scalar(dtype: str, name: str, factor: Operand) -> str:
 def _store(
     kernel: MatrixProductKernel,
     wide: str,
-    given: _Operands,
+    product_operands: _Operands,
     has_z: bool,
     epilogue: ProductEpilogueKernel | None,
     names: tuple[str, str],
@@ -341,11 +345,11 @@ def _store(
     """Return the statements that scale the sum, add z, apply what follows, and store the result."""
     kind, positions = c_type(wide), ("batch", *names)
     lines = [f"{kind} result = sum;"]
-    if given.alpha is not None:
-        lines.append(f"result *= {_scalar(kernel.dtype, 'alpha', given.alpha)};")
-    if has_z and given.beta is not None:
+    if product_operands.alpha is not None:
+        lines.append(f"result *= {_scalar(kernel.dtype, 'alpha', product_operands.alpha)};")
+    if has_z and product_operands.beta is not None:
         z = loaded(kernel.dtype, f"*(GLOBAL_MEM const {memory_type(kernel.dtype)} *)({_place('z', positions)})").text
-        factor = _scalar(kernel.dtype, "beta", given.beta)
+        factor = _scalar(kernel.dtype, "beta", product_operands.beta)
         # z is not read where its factor is 0.
         lines.append(f"if ({factor} != 0) result += {factor} * {z};")
     memory = memory_type(kernel.dtype if epilogue is None else epilogue.output_dtype)

@@ -102,8 +102,8 @@ def _lanes(product: TiledProduct) -> int:
 def _parts(product: TiledProduct, groups: int, properties: DeviceProperties) -> int:
     """Return in how many parts the inner length is split, so that all units have work."""
     inner = product.sizes[2]
-    wanted = -(-2 * properties.units // max(groups, 1))
-    return max(1, min(wanted, inner // _LEAST_PART, _MOST_PARTS))
+    parts = -(-2 * properties.units // max(groups, 1))
+    return max(1, min(parts, inner // _LEAST_PART, _MOST_PARTS))
 
 
 def launch_product(recorder: Recorder, product: TiledProduct) -> None:
@@ -133,8 +133,8 @@ def launch_product(recorder: Recorder, product: TiledProduct) -> None:
     else:
         writer.writes(sums=sums)
         kind = c_type(product.dtype)
-        place = "((part * batches + batch) * rows + row) * columns + column"
-        store = [f"((GLOBAL_MEM {kind} *)(sums + sums_at))[{place}] = sum;"]
+        offset = "((part * batches + batch) * rows + row) * columns + column"
+        store = [f"((GLOBAL_MEM {kind} *)(sums + sums_at))[{offset}] = sum;"]
     writer.add(
         f"{counter} left = GID_0;",
         f"const {index} first_column = left % ({counter})across * {tile.columns}; left /= ({counter})across;",
@@ -163,12 +163,12 @@ def add_parts(recorder: Recorder, product: TiledProduct, sums: DeviceOperand) ->
     product.declare_lengths(writer)
     product.declare_result(writer)
     writer.walk(rows * columns * batch)
-    place = writer.positions(("batches", "rows", "columns"))
+    index = writer.positions(("batches", "rows", "columns"))
     writer.add(
         f"GLOBAL_MEM const {kind} *const from = (GLOBAL_MEM const {kind} *)(sums + sums_at) + i;",
         f"{kind} sum = from[0];",
         "for (int64_t part = 1; part < parts; part++) sum += from[part * rows * columns * batches];",
-        f"const int64_t batch = {place[0]}, row = {place[1]}, column = {place[2]};",
+        f"const int64_t batch = {index[0]}, row = {index[1]}, column = {index[2]};",
         *product.store,
     )
     writer.end()

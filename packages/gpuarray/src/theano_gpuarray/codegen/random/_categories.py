@@ -94,8 +94,8 @@ def _check(kernel: CategoriesKernel, chances: DeviceOperand, numbers: DeviceOper
         )
 
 
-def _element(array: str, place: str, dtype: str, number: str) -> str:
-    value = loaded(dtype, f"*(GLOBAL_MEM const {memory_type(dtype)} *)({array} + {array}_at + {place})")
+def _element(array: str, offset: str, dtype: str, number: str) -> str:
+    value = loaded(dtype, f"*(GLOBAL_MEM const {memory_type(dtype)} *)({array} + {array}_at + {offset})")
     return f"({number})({value.text})"
 
 
@@ -103,7 +103,7 @@ def _chance(dtype: str, number: str) -> str:
     return _element("chances", "row * s0 + j * s1", dtype, number)
 
 
-def _search(chance: str, whole: str, number: str, closed: str = "") -> Iterator[str]:
+def _search(chance: str, total: str, number: str, closed: str = "") -> Iterator[str]:
     """Yield the search for the first category whose running sum exceeds ``u * whole``, or else the last possible one.
 
     The latter only where `closed`, a condition in C, holds; without it, always. It leaves the number in `found`; -1
@@ -111,7 +111,7 @@ def _search(chance: str, whole: str, number: str, closed: str = "") -> Iterator[
     """
     unfound = f"found < 0 && {closed}" if closed else "found < 0"  # compilers of devices warn of constants beside &&
     yield f"{{ {number} sum = 0; int64_t possible = -1;"
-    yield f"  const {number} wanted = u * ({whole});"
+    yield f"  const {number} wanted = u * ({total});"
     yield "  found = -1;"
     yield "  for (int64_t j = 0; j < k; j++) {"
     yield f"    const {number} p = {chance};"
@@ -135,9 +135,9 @@ def _draw(numbers: str, number: str) -> Iterator[str]:
     yield f"  const {number} u = {_element('numbers', '(c * rows + row) * s2', numbers, number)};"
 
 
-def _store(kernel: CategoriesKernel, value: str, place: str) -> str:
+def _store(kernel: CategoriesKernel, value: str, offset: str) -> str:
     text = c_stored(CValue(value, "int64"), kernel.dtype)
-    return f"((GLOBAL_MEM {memory_type(kernel.dtype)} *)(result + result_at))[{place}] = {text};"
+    return f"((GLOBAL_MEM {memory_type(kernel.dtype)} *)(result + result_at))[{offset}] = {text};"
 
 
 def _count(kernel: CategoriesKernel, chances: str, numbers: str, number: str) -> Iterator[str]:

@@ -71,14 +71,14 @@ def run(kernel: MRGKernel, recorder: Recorder, operands: Sequence[Operand]) -> S
     shape = tuple(int(length) for length in lengths.ravel())
     total, count = math.prod(shape), states.shape[0]
     _check(kernel, shape, states)
-    own = states.contiguous and recorder.may_overwrite(states)
-    moved = states if own else recorder.empty("int32", states.shape)
+    in_place = states.contiguous and recorder.may_overwrite(states)
+    moved = states if in_place else recorder.empty("int32", states.shape)
     draw = recorder.empty(kernel.dtype, shape)
     if count:
         local = 1 if recorder.properties.cpu else min(LOCAL, recorder.properties.max_local)
-        given: list[Argument] = [count, total, states, states.offset, *states.strides]
-        given += [moved, moved.offset, draw, draw.offset]
-        recorder.launch(mrg_text(kernel.dtype), given, [-(-count // local)], [local])
+        arguments: list[Argument] = [count, total, states, states.offset, *states.strides]
+        arguments += [moved, moved.offset, draw, draw.offset]
+        recorder.launch(mrg_text(kernel.dtype), arguments, [-(-count // local)], [local])
     return [moved, draw]
 
 
@@ -121,8 +121,8 @@ def _lines(dtype: str) -> Iterator[str]:
     yield "const int64_t stream = (int64_t)GID_0 * LDIM_0 + LID_0;"
     yield "if (stream >= n) return;"
     for k in range(6):
-        place = f"states + stream * row + {k} * column"
-        yield f"uint32_t s{k} = (uint32_t)*(GLOBAL_MEM const int32_t *)({place});"
+        address = f"states + stream * row + {k} * column"
+        yield f"uint32_t s{k} = (uint32_t)*(GLOBAL_MEM const int32_t *)({address});"
     yield "for (int64_t at = stream; at < total; at += n) {"
     yield "  const uint32_t sum = ((s1 & 511u) << 22) + (s1 >> 9) + ((s2 & 16777215u) << 7) + (s2 >> 24);"
     yield f"  const uint32_t y = theano_mrg_reduced(sum, {M1}u);"

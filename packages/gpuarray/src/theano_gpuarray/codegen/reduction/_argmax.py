@@ -56,12 +56,12 @@ def _search(
     recorder: Recorder,
     x: DeviceOperand,
     positions: Sequence[int],
-    known: DeviceOperand | None,
+    is_known: DeviceOperand | None,
     gone: Sequence[int],
     result: DeviceOperand,
 ) -> None:
-    """Launch a search, of elements or (where their positions are `known`) among the extrema of chunks."""
-    steps = positions if known is None else known.strides
+    """Launch a search, of elements or (where their positions are `is_known`) among the extrema of chunks."""
+    steps = positions if is_known is None else is_known.strides
 
     def split_for(target: DeviceOperand, skip: int) -> Split:
         return arrange(x.shape, gone, [x.strides, steps], [target.strides[skip:]])
@@ -79,20 +79,20 @@ def _search(
         shape = (groups[1], *result.shape)
         target, value = recorder.empty("int64", shape), recorder.empty(kernel.dtype, shape)
         split = split_for(target, 1)
-    given: list[Argument] = [*split.kept, *split.reduced, split.n_kept, split.n_reduced, chunk]
-    given += [x, x.offset, *split.strides[0]]
-    given += [*split.strides[1]] if known is None else [known, known.offset, *split.strides[1]]
-    given += [target, target.offset, *(step // 8 for step in split.result_strides[0])]
+    arguments: list[Argument] = [*split.kept, *split.reduced, split.n_kept, split.n_reduced, chunk]
+    arguments += [x, x.offset, *split.strides[0]]
+    arguments += [*split.strides[1]] if is_known is None else [is_known, is_known.offset, *split.strides[1]]
+    arguments += [target, target.offset, *(step // 8 for step in split.result_strides[0])]
     if value is not None:
-        given += [value, value.offset, target.size // groups[1]]
-    text = argmax_text(kernel.dtype, kernel.largest, layout, known is not None, partial)
-    recorder.launch(text, given, groups, local)
+        arguments += [value, value.offset, target.size // groups[1]]
+    text = argmax_text(kernel.dtype, kernel.largest, layout, is_known is not None, partial)
+    recorder.launch(text, arguments, groups, local)
     if value is not None:
         _search(kernel, recorder, value, (), target, (0,), result)
 
 
 @lru_cache(maxsize=512)
-def argmax_text(dtype: str, largest: bool, layout: ReduceLayout, known: bool, partial: bool) -> KernelText:
+def argmax_text(dtype: str, largest: bool, layout: ReduceLayout, is_known: bool, partial: bool) -> KernelText:
     """Return the text of a search.
 
     Parameters
@@ -100,29 +100,29 @@ def argmax_text(dtype: str, largest: bool, layout: ReduceLayout, known: bool, pa
     dtype : str
     largest : bool
     layout : ReduceLayout
-    known : bool
+    is_known : bool
         Whether positions are read from an array.
     partial : bool
         Whether extrema of chunks are stored.
     """
-    kept, reduced = [f"k{d}" for d in range(layout.n_kept)], [f"m{d}" for d in range(layout.n_reduced)]
-    dims, letter = [*kept, *reduced], layout.letter
+    kept_names, reduced = [f"k{d}" for d in range(layout.n_kept)], [f"m{d}" for d in range(layout.n_reduced)]
+    dims, letter = [*kept_names, *reduced], layout.letter
     signature = Signature(apart=True)
     signature.number(letter, *dims, "n", "m", "chunk")
     signature.array("x")
     signature.number(letter, *(f"s_{d}" for d in dims))
-    if known:
+    if is_known:
         signature.array("known")
     signature.number(letter, *(f"t_{d}" for d in dims))
     signature.array("position", "int64_t", written=True)
-    signature.number(letter, *(f"z_{d}" for d in kept))
+    signature.number(letter, *(f"z_{d}" for d in kept_names))
     if partial:
         signature.array("value", memory_type(dtype), written=True)
         signature.number(letter, "results")
     if layout.lanes > _warp(layout):
         signature.local(_shared_type(dtype), "values", layout.lanes * layout.columns)
         signature.local("int64_t", "places", layout.lanes * layout.columns)
-    return signature.text("argmax", _lines(dtype, largest, layout, kept, reduced, known, partial))
+    return signature.text("argmax", _lines(dtype, largest, layout, kept_names, reduced, is_known, partial))
 
 
 def _better(dtype: str, largest: bool, v: str, p: str, best: str, at: str) -> str:
@@ -136,11 +136,17 @@ def _better(dtype: str, largest: bool, v: str, p: str, best: str, at: str) -> st
 
 
 def _lines(
-    dtype: str, largest: bool, layout: ReduceLayout, kept: list[str], reduced: list[str], known: bool, partial: bool
+    dtype: str,
+    largest: bool,
+    layout: ReduceLayout,
+    kept_names: list[str],
+    reduced: list[str],
+    is_known: bool,
+    partial: bool,
 ) -> Iterator[Statement | str]:
     index, unsigned, kind = layout.index, layout.unsigned, c_type(dtype)
-    yield from (*work_items(layout), *positions(layout, "g", kept, "j"))
-    yield from (f"const {index} {o} = {offset('j', [f'{s}_{d}' for d in kept])};" for o, s in ("os", "bt", "zz"))
+    yield from (*work_items(layout), *positions(layout, "g", kept_names, "j"))
+    yield from (f"const {index} {o} = {offset('j', [f'{s}_{d}' for d in kept_names])};" for o, s in ("os", "bt", "zz"))
     yield f"{kind} best = 0;"
     yield "int64_t where = -1;"
     if layout.many and not layout.cpu:  # several loads are under way at once
@@ -149,9 +155,9 @@ def _lines(
     yield from positions(layout, "r", reduced, "i")
     yield f"  const {index} a = {offset('i', [f's_{d}' for d in reduced], 'o')};"
     yield f"  const {index} c = {offset('i', [f't_{d}' for d in reduced], 'b')};"
-    place = f"*(GLOBAL_MEM const {memory_type(dtype)} *)(x + a)"
-    yield f"  const {c_type(dtype)} v = {c_loaded(place, dtype)};"
-    yield f"  const int64_t p = {'*(GLOBAL_MEM const int64_t *)(known + c)' if known else 'c'};"
+    address = f"*(GLOBAL_MEM const {memory_type(dtype)} *)(x + a)"
+    yield f"  const {c_type(dtype)} v = {c_loaded(address, dtype)};"
+    yield f"  const int64_t p = {'*(GLOBAL_MEM const int64_t *)(known + c)' if is_known else 'c'};"
     yield f"  if ({_better(dtype, largest, 'v', 'p', 'best', 'where')}) {{ best = v; where = p; }}"
     yield "}"
     if layout.lanes > 1:

@@ -58,12 +58,14 @@ def _scan(kernel: ArrayRoutineKernel, recorder: Recorder, x: DeviceOperand, resu
     steps = [[*s, v.strides[axis]] for s, v in zip(nest.strides, (x, result), strict=True)]
 
     def launch(stage: str, *totals: DeviceOperand) -> None:
-        given = [*common, x, x.offset, *steps[0]]
+        arguments = [*common, x, x.offset, *steps[0]]
         if stage != "totals":
-            given += [result, result.offset, *steps[1]]
+            arguments += [result, result.offset, *steps[1]]
         for total in totals:
-            given += [total, total.offset]
-        recorder.launch(cumulative_text(kernel.task, kernel.dtype, layout, stage), given, [lines, chunks], [local, 1])
+            arguments += [total, total.offset]
+        recorder.launch(
+            cumulative_text(kernel.task, kernel.dtype, layout, stage), arguments, [lines, chunks], [local, 1]
+        )
 
     if chunks == 1:
         launch("whole")

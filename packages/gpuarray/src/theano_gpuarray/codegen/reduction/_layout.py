@@ -126,27 +126,27 @@ def arrange(
     count = len(strides)
     inner = _inner(nest, count)
     dims = range(len(nest.shape))
-    kept = sorted((d for d in dims if not merged_kinds[d]), key=lambda d: d == inner)
+    outer_dims = sorted((d for d in dims if not merged_kinds[d]), key=lambda d: d == inner)
     reduced = sorted((d for d in dims if merged_kinds[d]), key=lambda d: d == inner)
     return Split(
-        tuple(nest.shape[d] for d in kept),
+        tuple(nest.shape[d] for d in outer_dims),
         tuple(nest.shape[d] for d in reduced),
-        tuple(tuple(steps[d] for d in (*kept, *reduced)) for steps in nest.strides[:count]),
-        tuple(tuple(steps[d] for d in kept) for steps in nest.strides[count:]),
+        tuple(tuple(steps[d] for d in (*outer_dims, *reduced)) for steps in nest.strides[:count]),
+        tuple(tuple(steps[d] for d in outer_dims) for steps in nest.strides[count:]),
         inner < 0 or merged_kinds[inner],
     )
 
 
 def _kinds(shape: Sequence[int], kinds: Sequence[bool], strides: Sequence[Sequence[int]]) -> list[bool]:
     """Return for each merged dimension whether it is reduced: its number stands for it in one more operand."""
-    found: list[bool] = []
+    merged: list[bool] = []
     for d, length in enumerate(shape):
         if length == 1:
             continue
         upto = merge(shape[: d + 1], [steps[: d + 1] for steps in strides], kinds[: d + 1])
-        if len(upto.shape) > len(found):
-            found.append(kinds[d])
-    return found
+        if len(upto.shape) > len(merged):
+            merged.append(kinds[d])
+    return merged
 
 
 def _inner(nest: Nest, count: int) -> int:
@@ -236,7 +236,7 @@ def layout_of_reduction(
     if properties.cpu:
         lanes, columns, local = (16, 1, 1) if split.inner else (1, 64, 1)
         blocks = n_kept if split.inner else n_kept // last[0] * -(-last[0] // columns)
-        wanted, fewest = 2 * properties.units, 32768
+        target, fewest = 2 * properties.units, 32768
     else:
         local = 1 << (min(LOCAL, properties.max_local).bit_length() - 1)  # trees halve it
         if split.inner:
@@ -248,11 +248,11 @@ def layout_of_reduction(
             lanes = min(local // columns, power_of_two(n_reduced))
         local = lanes * columns
         blocks = -(-n_kept // columns)
-        wanted = GROUPS_OF_UNIT * properties.units
+        target = GROUPS_OF_UNIT * properties.units
         fewest = lanes * (FEWEST if blocks < properties.units else FEWEST_IF_BUSY)
     splits = 1
-    if 2 * blocks <= wanted:
-        splits = max(1, min(n_reduced // fewest, -(-wanted // max(blocks, 1)), MOST_SPLITS))
+    if 2 * blocks <= target:
+        splits = max(1, min(n_reduced // fewest, -(-target // max(blocks, 1)), MOST_SPLITS))
     chunk = -(-n_reduced // (splits * vector)) * vector
     splits = -(-n_reduced // chunk) if chunk else 1
     groups = min(blocks, 8 * properties.units) if properties.cpu else blocks

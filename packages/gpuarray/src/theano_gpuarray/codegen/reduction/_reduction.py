@@ -126,8 +126,8 @@ def run_with_update(
         If lengths do not fit, or a further operand does not lie as the result does: sums might be in another order.
     """
     reduction = kernel.reduction
-    given = arrays(operands, recorder)
-    inputs, others = given[: len(reduction.input_dtypes)], given[len(reduction.input_dtypes) :]
+    operands_read = arrays(operands, recorder)
+    inputs, others = operands_read[: len(reduction.input_dtypes)], operands_read[len(reduction.input_dtypes) :]
     shape = broadcast_lengths([x.shape for x in inputs], reduction.broadcast, reduction.ndim)
     kept_shape = [n for d, n in enumerate(shape) if d not in {axis % len(shape) for axis in reduction.axes}]
     for x, pattern in zip(others, kernel.broadcast, strict=True):
@@ -168,12 +168,12 @@ def reduce_elements(
         for reduction in job.reductions:
             if reduction.identity is None:
                 raise ValueError(_no_elements(reduction))
-    kept = [recorder.empty(dtype, shape) for dtype in job.kept_dtypes]
+    stored = [recorder.empty(dtype, shape) for dtype in job.kept_dtypes]
     results = [recorder.empty(dtype, kept_shape) for dtype in job.result_dtypes]
     if 0 in kept_shape:
-        return [*kept, *results]
-    full = [*inputs, *kept]
-    steps = [*strides, *(x.strides for x in kept)]
+        return [*stored, *results]
+    full = [*inputs, *stored]
+    steps = [*strides, *(x.strides for x in stored)]
     places = [*results, *others]
     beside = [x.strides if x.size > 1 else (0,) * len(kept_shape) for x in places]
     split = arrange(shape, sorted(gone), steps, beside)
@@ -185,16 +185,16 @@ def reduce_elements(
         places = [recorder.empty(r.acc_dtype, (groups[1], *kept_shape)) for r in job.reductions]
         moves = [x.strides[0] for x in places]
         split = arrange(shape, sorted(gone), steps, [x.strides[1:] for x in places])
-    given: list[Argument] = [*split.kept, *split.reduced, split.n_kept, split.n_reduced, chunk]
-    for x, own in zip(full, split.strides, strict=True):
-        given += [x, x.offset, *own]
-    for x, move, own in zip(places, moves, split.result_strides, strict=True):
-        given += [x, x.offset, move, *own]
-    recorder.launch(reduction_text(job, layout, partial), given, groups, local)
+    arguments: list[Argument] = [*split.kept, *split.reduced, split.n_kept, split.n_reduced, chunk]
+    for x, operand_strides in zip(full, split.strides, strict=True):
+        arguments += [x, x.offset, *operand_strides]
+    for x, move, operand_strides in zip(places, moves, split.result_strides, strict=True):
+        arguments += [x, x.offset, move, *operand_strides]
+    recorder.launch(reduction_text(job, layout, partial), arguments, groups, local)
     if partial:
-        found = _joined(recorder, job, places, others)
-        return [*kept, *found]
-    return [*kept, *results]
+        kernel = _joined(recorder, job, places, others)
+        return [*stored, *kernel]
+    return [*stored, *results]
 
 
 @lru_cache(maxsize=1024)

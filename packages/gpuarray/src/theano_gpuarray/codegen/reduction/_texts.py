@@ -71,8 +71,10 @@ class Total:
     @property
     def seed(self) -> str:
         """The value that totals start from."""
-        given = self.reduction.identity
-        return c_literal(reduction_seed(self.reduction.combine, self.dtype) if given is None else given, self.dtype)
+        seed_value = self.reduction.identity
+        return c_literal(
+            reduction_seed(self.reduction.combine, self.dtype) if seed_value is None else seed_value, self.dtype
+        )
 
     def named(self, stem: str) -> Value:
         """Return the value of the variable with some stem."""
@@ -238,13 +240,13 @@ class ReductionBody:
         results, dtypes, update = [operand_value(value) for value in values], self.stored, self.update
         if update is not None:
             dtype = self.job.reductions[0].output_dtype
-            given = [CValue("result", dtype)]
+            numbers = [CValue("result", dtype)]
             yield let("result", c_type(dtype), c_cast(values[0], dtype))
             for k, dtype in enumerate(update.dtypes):
-                given.append(CValue(f"y{k}", dtype))
+                numbers.append(CValue(f"y{k}", dtype))
                 source = self._result(len(dtypes) + k, dtype, places)
                 yield Let(f"y{k}", c_type(dtype), Load(source, Index()))
-            statements, results = program_statements(update.program, [given[k + 1] for k in update.inputs], "f")
+            statements, results = program_statements(update.program, [numbers[k + 1] for k in update.inputs], "f")
             yield from statements
         for k, (result, dtype) in enumerate(zip(results, dtypes, strict=True)):
             yield Store(self._result(k, dtype, places), Index(), result)
@@ -317,7 +319,7 @@ class ReductionBody:
         for k, dtype in enumerate(self.dtypes):
             if self.layout.contiguous[k]:
                 steps = [*self.kept_steps(k), *self.reduced_steps(k)[:-1]]
-                places += [(place, dtype, self.layout.vector) for place in (f"p{k}", *steps)]
+                places += [(address, dtype, self.layout.vector) for address in (f"p{k}", *steps)]
         return aligned(places)
 
     def _vector_turns(self) -> Iterator[Statement]:
@@ -343,19 +345,19 @@ class ReductionBody:
             if layout.contiguous[k]:
                 value = Buffer(f"{name}.at", dtype, 1, "local"), value_of_text("e")
             values.append(Let(f"x{k}", c_type(dtype), Load(*value)))
-        kept = list(enumerate(self.job.kept_dtypes, count))
-        yield from (Opaque((f"{vector_type(dtype, width)} w{k};",), (f"w{k}",)) for k, dtype in kept)
+        outputs = list(enumerate(self.job.kept_dtypes, count))
+        yield from (Opaque((f"{vector_type(dtype, width)} w{k};",), (f"w{k}",)) for k, dtype in outputs)
         yield from (Opaque((f"{t.type} s{t.number}[{width}];",), (f"s{t.number}",)) for t in self.totals)
         statements, results = self._program()
         values += statements
-        for (k, dtype), result in zip(kept, results, strict=False):
+        for (k, dtype), result in zip(outputs, results, strict=False):
             values.append(Store(Buffer(f"w{k}.at", dtype, 1, "local"), value_of_text("e"), result))
-        for total, result in zip(self.totals, results[len(kept) :], strict=True):
+        for total, result in zip(self.totals, results[len(outputs) :], strict=True):
             values.append(
                 Store(*total.place("s", "e"), value_of_text(c_cast(result.operand, total.dtype), total.dtype))
             )
         yield self._side_by_side(values)
-        for k, dtype in kept:
+        for k, dtype in outputs:
             if wide:
                 yield Opaque((f"*(GLOBAL_MEM {vector_type(dtype, width)} *)(p{k} + a{k}) = w{k};",))
             else:

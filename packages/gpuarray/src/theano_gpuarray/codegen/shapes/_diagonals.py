@@ -55,9 +55,9 @@ def diagonal_view(x: DeviceOperand, offset: int, axis1: int, axis2: int) -> Devi
     """Return a diagonal as a view, with the diagonal as its last dimension."""
     down, right = max(-offset, 0), max(offset, 0)
     length = max(0, min(x.shape[axis1] - down, x.shape[axis2] - right))
-    rest = [d for d in range(x.ndim) if d not in (axis1, axis2)]
-    shape = (*(x.shape[d] for d in rest), length)
-    strides = (*(x.strides[d] for d in rest), x.strides[axis1] + x.strides[axis2])
+    others = [d for d in range(x.ndim) if d not in (axis1, axis2)]
+    shape = (*(x.shape[d] for d in others), length)
+    strides = (*(x.strides[d] for d in others), x.strides[axis1] + x.strides[axis2])
     begin = x.offset + down * x.strides[axis1] + right * x.strides[axis2] if length else x.offset
     return x.view(shape, strides, begin)
 

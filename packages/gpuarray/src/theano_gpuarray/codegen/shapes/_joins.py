@@ -112,10 +112,10 @@ def _join(recorder: Recorder, target: DeviceOperand, parts: Sequence[tuple[Devic
     writer = KernelWriter(f"join_{len(parts)}")
     writer.writes(p=target)
     lengths, into = writer.numbers("n", shape), writer.numbers("s", strides[0])
-    for k, ((x, begin), own) in enumerate(zip(parts, strides[1:], strict=True)):
+    for k, ((x, begin), target_strides) in enumerate(zip(parts, strides[1:], strict=True)):
         writer.array(f"q{k}_", x)
         writer.number(f"begin{k}", begin)
-        writer.numbers(f"t{k}_", own)
+        writer.numbers(f"t{k}_", target_strides)
     writer.walk(target.size)
     places = writer.positions(lengths)
     writer.add(f"GLOBAL_MEM {kind} *to = (GLOBAL_MEM {kind} *)(p + p_at + {_dot(places, into)});")

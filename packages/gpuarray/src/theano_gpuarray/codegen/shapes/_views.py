@@ -82,8 +82,8 @@ def _specify_shape(kernel: SpecifyShapeKernel, recorder: Recorder, operands: Seq
 
 @register_device_form(ReshapeKernel, host_inputs=_after_first)
 def _reshape(kernel: ReshapeKernel, recorder: Recorder, operands: Sequence[Operand]) -> Sequence[Operand]:
-    x, wanted = on_device(recorder, operands[0]), host_numbers(operands[1])
-    shape = _new_shape(kernel.ndim_out, x.shape, wanted)
+    x, lengths = on_device(recorder, operands[0]), host_numbers(operands[1])
+    shape = _new_shape(kernel.ndim_out, x.shape, lengths)
     strides = reshaped_strides(x.shape, x.strides, shape)
     if strides is None:
         x = contiguous(recorder, x)
@@ -91,48 +91,48 @@ def _reshape(kernel: ReshapeKernel, recorder: Recorder, operands: Sequence[Opera
     return [x.view(shape, strides)]
 
 
-def _new_shape(ndim: int, shape: tuple[int, ...], wanted: Sequence[int]) -> tuple[int, ...]:
+def _new_shape(ndim: int, shape: tuple[int, ...], lengths: Sequence[int]) -> tuple[int, ...]:
     """Return the lengths that are wanted, with the one that is -1 worked out."""
-    if len(wanted) != ndim:
-        raise ValueError(format_error(f"reshape: the shape has {len(wanted)} lengths, expected {ndim}"))
-    if min(wanted, default=0) < -1 or sum(n == -1 for n in wanted) > 1:
+    if len(lengths) != ndim:
+        raise ValueError(format_error(f"reshape: the shape has {len(lengths)} lengths, expected {ndim}"))
+    if min(lengths, default=0) < -1 or sum(n == -1 for n in lengths) > 1:
         raise ValueError(
             format_error(
-                f"reshape: {tuple(wanted)} is no shape: at most one length may be -1",
+                f"reshape: {tuple(lengths)} is no shape: at most one length may be -1",
                 hint="write lengths from 0 up, and -1 for one that follows from the others",
             )
         )
-    known, size = 1, 1
-    for n in wanted:
-        known *= 1 if n == -1 else n
+    product, size = 1, 1
+    for n in lengths:
+        product *= 1 if n == -1 else n
     for n in shape:
         size *= n
-    if known != size if -1 not in wanted else known == 0 or size % known:
+    if product != size if -1 not in lengths else product == 0 or size % product:
         raise ValueError(
             format_error(
-                f"reshape: cannot give an array of shape {shape} the shape {tuple(wanted)}",
+                f"reshape: cannot give an array of shape {shape} the shape {tuple(lengths)}",
                 hint="the numbers of elements must be equal; one length may be -1",
             )
         )
-    return tuple(size // known if n == -1 else n for n in wanted)
+    return tuple(size // product if n == -1 else n for n in lengths)
 
 
-def reshaped_strides(shape: Sequence[int], strides: Sequence[int], wanted: Sequence[int]) -> tuple[int, ...] | None:
+def reshaped_strides(shape: Sequence[int], strides: Sequence[int], lengths: Sequence[int]) -> tuple[int, ...] | None:
     """Return the strides of the view that has the wanted lengths, or None where there is no such view.
 
     Parameters
     ----------
     shape, strides : sequence of int
         Of the array.
-    wanted : sequence of int
+    lengths : sequence of int
         With the same number of elements.
     """
-    if 0 in wanted:
-        return contiguous_strides(wanted, 0)
+    if 0 in lengths:
+        return contiguous_strides(lengths, 0)
     old = [(n, s) for n, s in zip(shape, strides, strict=True) if n != 1]
     result: list[int] = []
     first = 0
-    for n in wanted:
+    for n in lengths:
         if n == 1:
             result.append(0)
             continue

@@ -21,24 +21,24 @@ def _axis_last(x: DeviceOperand, axis: int) -> DeviceOperand:
     return x.view([x.shape[d] for d in order], [x.strides[d] for d in order])
 
 
-def _placed(recorder: Recorder, found: DeviceOperand, x: DeviceOperand, axis: int, first: int, dtype: str) -> Operand:
+def _placed(recorder: Recorder, forms: DeviceOperand, x: DeviceOperand, axis: int, first: int, dtype: str) -> Operand:
     """Return the first elements of rows along the axis of the array that they come from, in some dtype."""
     shape = (*x.shape[:axis], first, *x.shape[axis + 1 :])
-    if found.dtype == dtype and axis == x.ndim - 1 and first == x.shape[axis]:
-        return found.view(shape, _row_strides(found, x, axis))
+    if forms.dtype == dtype and axis == x.ndim - 1 and first == x.shape[axis]:
+        return forms.view(shape, _row_strides(forms, x, axis))
     result = recorder.empty(dtype, shape)
-    source = found.view(shape, _row_strides(found, x, axis))
-    if found.dtype == dtype:
+    source = forms.view(shape, _row_strides(forms, x, axis))
+    if forms.dtype == dtype:
         copy_into(recorder, result, source)
     elif result.size:
         _convert(recorder, result, source)
     return result
 
 
-def _row_strides(found: DeviceOperand, x: DeviceOperand, axis: int) -> tuple[int, ...]:
+def _row_strides(forms: DeviceOperand, x: DeviceOperand, axis: int) -> tuple[int, ...]:
     """Return the strides of rows that follow each other, with the axis in its place."""
-    strides, step = [0] * x.ndim, found.itemsize * x.shape[axis]
-    strides[axis] = found.itemsize
+    strides, step = [0] * x.ndim, forms.itemsize * x.shape[axis]
+    strides[axis] = forms.itemsize
     for d in reversed(range(x.ndim)):
         if d != axis:
             strides[d] = step
@@ -66,8 +66,8 @@ def _convert(recorder: Recorder, target: DeviceOperand, source: DeviceOperand) -
 def _sort(kernel: SortKernel, recorder: Recorder, operands: Sequence[Operand]) -> Sequence[Operand]:
     x, axis = on_device(recorder, operands[0]), kernel.axis
     values, order = sorted_rows(recorder, _axis_last(x, axis), with_order=kernel.numbers)
-    found = values if order is None else order
-    return [_placed(recorder, found, x, axis, x.shape[axis], found.dtype)]
+    result = values if order is None else order
+    return [_placed(recorder, result, x, axis, x.shape[axis], result.dtype)]
 
 
 @register_device_form(

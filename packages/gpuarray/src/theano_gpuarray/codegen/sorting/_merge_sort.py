@@ -64,10 +64,10 @@ def sorted_rows(
         local //= 2
     run = 2 * local
     _sort_blocks(recorder, keys, values, order, local, descending)
-    wanted = length if first is None else first
+    count = length if first is None else first
     while run < length:
         to_values, to_order = _pair(recorder, keys.dtype, rows, length, with_order)
-        _merge(recorder, (values, order), (to_values, to_order), (run, wanted), descending)
+        _merge(recorder, (values, order), (to_values, to_order), (run, count), descending)
         values, order, run = to_values, to_order, 2 * run
     return values, order
 
@@ -158,18 +158,18 @@ def _merge(
 ) -> None:
     """Merge pairs of runs; `sizes` are the length of a run, and how many elements of the result are wanted."""
     (values, order), (to_values, to_order) = source, target
-    memory, (run, wanted), (rows, length) = memory_type(values.dtype), sizes, values.shape
-    each, runs = min(run, wanted), -(-length // run)
+    memory, (run, total), (rows, length) = memory_type(values.dtype), sizes, values.shape
+    each, runs = min(run, total), -(-length // run)
     writer = KernelWriter("sort_merge")
     writer.function(_before(values.dtype, descending))
     writer.reads(x=values, p=order)
     writer.writes(v=to_values, w=to_order)
-    for name, value in (("length", length), ("run", run), ("runs", runs), ("each", each), ("wanted", wanted)):
+    for name, value in (("length", length), ("run", run), ("runs", runs), ("each", each), ("wanted", total)):
         writer.number(name, value)
     writer.walk(rows * runs * each)
-    place = writer.positions(("rows", "runs", "each"))
+    index = writer.positions(("rows", "runs", "each"))
     writer.add(
-        f"const int64_t row = {place[0]}, number = {place[1]}, own = {place[2]}, at = number * run + own;",
+        f"const int64_t row = {index[0]}, number = {index[1]}, own = {index[2]}, at = number * run + own;",
         "if (at >= length) continue;",
         f"GLOBAL_MEM const {memory} *const keys = (GLOBAL_MEM const {memory} *)(x + x_at) + row * length;",
         f"const {memory} key = keys[at];",

@@ -98,9 +98,9 @@ class Signature:
         return build_text(stem, DeviceKernel(*parts, single_item, light))
 
 
-def store(place: str, value: CValue, dtype: str) -> str:
+def store(address: str, value: CValue, dtype: str) -> str:
     """Return the statement that stores a value as an element of `dtype`."""
-    return f"{place} = {c_stored(value, dtype)};"
+    return f"{address} = {c_stored(value, dtype)};"
 
 
 def build_text(stem: str, kernel: DeviceKernel) -> KernelText:
@@ -120,11 +120,11 @@ def build_text(stem: str, kernel: DeviceKernel) -> KernelText:
     parameters = ", ".join(parameter.declaration for parameter in kernel.parameters)
     head = f"KERNEL {'SINGLE_ITEM ' * kernel.single_item}void {_NAME}({parameters}) {{"
     lines = (f"  {line}" for line in (*(array.declaration for array in kernel.local), *device_lines(kernel.body)))
-    given = with_helpers("\n".join([*kernel.functions, head, *lines, "}", ""]), kernel.preamble)
-    name = f"{stem}_{hashlib.sha1(given.encode(), usedforsecurity=False).hexdigest()[:12]}"
+    text = with_helpers("\n".join([*kernel.functions, head, *lines, "}", ""]), kernel.preamble)
+    name = f"{stem}_{hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()[:12]}"
     letters = "".join(parameter.letter for parameter in kernel.parameters)
     writes = tuple(parameter.written for parameter in kernel.parameters if parameter.letter == "P")
-    return KernelText(name, given.replace(_NAME, name).lstrip("\n"), letters, writes, kernel)
+    return KernelText(name, text.replace(_NAME, name).lstrip("\n"), letters, writes, kernel)
 
 
 def with_helpers(text: str, preamble: Iterable[str] = ()) -> str:
@@ -143,8 +143,8 @@ def with_helpers(text: str, preamble: Iterable[str] = ()) -> str:
     NoDeviceForm
         If a special function has no text for devices, or something is complex.
     """
-    own = [_plain(part) for part in preamble]
-    names = frozenset(named("\n".join([*own, text]) if own else text))
+    sources = [_plain(part) for part in preamble]
+    names = frozenset(named("\n".join([*sources, text]) if sources else text))
     if "_Complex" in names:
         raise NoDeviceForm(format_error("complex numbers have no form on devices", hint="leave these nodes to the CPU"))
     definitions = [
@@ -152,7 +152,7 @@ def with_helpers(text: str, preamble: Iterable[str] = ()) -> str:
         *_special(names),
         *named_helpers(names, _IN_PRELUDE),
         *atomic_definitions(names),
-        *own,
+        *sources,
     ]
     return "\n".join([*definitions, "", text]) if definitions else text
 

@@ -264,9 +264,9 @@ def _builtins(suffix: str) -> str:
     lines = []
     for name in _BUILTIN:
         args = ("a", "b") if name in _TWO else ("a",)
-        for end, kind, own in (("f", "float", suffix), ("", "double", "")):
-            given = ", ".join(f"({kind})({arg})" for arg in args)
-            lines.append(f"#define __builtin_{name}{end}({', '.join(args)}) {name}{own}({given})")
+        for end, kind, functions in (("f", "float", suffix), ("", "double", "")):
+            arguments = ", ".join(f"({kind})({arg})" for arg in args)
+            lines.append(f"#define __builtin_{name}{end}({', '.join(args)}) {name}{functions}({arguments})")
     return "\n".join([*lines, ""])
 
 
@@ -276,7 +276,7 @@ def _suffixed() -> str:
     A bare name converts two arguments to doubles; where there are none, a function with this name stays as it is.
     """
     names = {name: f"theano_{name}f" if name in _IN_PLACE else name for name in _ONE}
-    lines = [f"#define {name}f(a) {own}((float)(a))" for name, own in names.items()]
+    lines = [f"#define {name}f(a) {function}((float)(a))" for name, function in names.items()]
     lines += [f"static inline float {name}f(float a, float b) {{ return {name}(a, b); }}" for name in _TWO]
     lines.append("#ifdef cl_khr_fp64")
     for name in _TWO:

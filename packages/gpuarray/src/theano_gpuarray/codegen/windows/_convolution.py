@@ -74,9 +74,9 @@ def _convolution(kernel: ConvolutionKernel, recorder: Recorder, operands: Sequen
     return [found.arrays[found.result]]
 
 
-def launch_convolution(kernel: ConvolutionKernel, recorder: Recorder, found: Convolution) -> None:
+def launch_convolution(kernel: ConvolutionKernel, recorder: Recorder, convolution: Convolution) -> None:
     """Launch a convolution by kernels of our own."""
-    geometry, arrays = found.geometry, found.arrays
+    geometry, arrays = convolution.geometry, convolution.arrays
     filters, channels = geometry.filters[0] // kernel.groups, geometry.filters[1]
     images, taps = geometry.images[0], _product(geometry.filters[2:])
     positions, pixels = _product(geometry.output[2:]), _product(geometry.images[2:])
@@ -141,13 +141,13 @@ class _Text:
     def __init__(self, kernel: ConvolutionKernel, counter: str) -> None:
         self.kernel, self.counter, self.axes = kernel, counter, range(len(kernel.strides))
 
-    def apart(self, number: str, name: str, lengths: str, rest: str) -> list[str]:
+    def apart(self, number: str, name: str, lengths: str, others: str) -> list[str]:
         """Take a number apart into positions ``name0``, ``name1``, ... along axes, and what is left."""
-        lines = [f"{self.counter} {rest}_left = ({self.counter}){number};"]
+        lines = [f"{self.counter} {others}_left = ({self.counter}){number};"]
         for d in reversed(self.axes):
             n = f"({self.counter}){lengths}{d}"
-            lines.append(f"const int64_t {name}{d} = {rest}_left % {n}; {rest}_left /= {n};")
-        return [*lines, f"const int64_t {rest} = {rest}_left;"]
+            lines.append(f"const int64_t {name}{d} = {others}_left % {n}; {others}_left /= {n};")
+        return [*lines, f"const int64_t {others} = {others}_left;"]
 
     def element(self, array: str, first: str, second: str, positions: Sequence[str]) -> str:
         """Return an element of images, filters or results as an lvalue."""
@@ -181,17 +181,17 @@ class _Text:
     def forward(self) -> tuple[list[str], list[str], list[str]]:
         """Return statements for both factors and the result: filters, what windows see, and the result."""
         window = self.apart("inner", "t", "filter_n", "c")
-        place = self.apart("column", "o", "top_n", "n")
+        index = self.apart("column", "o", "top_n", "n")
         return (
             [*window, self.set_value("filter", "batch * filters + row", "c", self.filter_places)],
-            [*window, *place, *self.from_window("n", "batch * channels + c")],
-            [*place, self.put("top", "n", "batch * filters + row", [f"o{d}" for d in self.axes])],
+            [*window, *index, *self.from_window("n", "batch * channels + c")],
+            [*index, self.put("top", "n", "batch * filters + row", [f"o{d}" for d in self.axes])],
         )
 
     def input_grad(self) -> tuple[list[str], list[str], list[str]]:
         """Return the same for the gradient by images: each element looks up which windows have seen it."""
         window = self.apart("inner", "t", "filter_n", "f")
-        place = self.apart("column", "p", "image_n", "n")
+        index = self.apart("column", "p", "image_n", "n")
         strides, dilations = self.kernel.strides, self.kernel.dilations
         lines = [f"const int64_t q{d} = p{d} + before{d} - t{d} * {dilations[d]};" for d in self.axes]
         seen = [f"q{d} >= 0 && q{d} < top_n{d} * {strides[d]}" for d in self.axes]
@@ -199,16 +199,16 @@ class _Text:
         tops = [f"q{d}" if s == 1 else f"q{d} / {s}" for d, s in enumerate(strides)]
         return (
             [*window, self.set_value("filter", "batch * filters + f", "row", self.filter_places)],
-            [*window, *place, *lines, self.set_value("top", "n", "batch * filters + f", tops, " && ".join(seen))],
-            [*place, self.put("image", "n", "batch * channels + row", [f"p{d}" for d in self.axes])],
+            [*window, *index, *lines, self.set_value("top", "n", "batch * filters + f", tops, " && ".join(seen))],
+            [*index, self.put("image", "n", "batch * channels + row", [f"p{d}" for d in self.axes])],
         )
 
     def weight_grad(self) -> tuple[list[str], list[str], list[str]]:
         """Return the same for the gradient by filters: sums over images and positions."""
-        place = self.apart("inner", "o", "top_n", "n")
+        index = self.apart("inner", "o", "top_n", "n")
         window = self.apart("column", "t", "filter_n", "c")
         return (
-            [*place, self.set_value("top", "n", "batch * filters + row", [f"o{d}" for d in self.axes])],
-            [*place, *window, *self.from_window("n", "batch * channels + c")],
+            [*index, self.set_value("top", "n", "batch * filters + row", [f"o{d}" for d in self.axes])],
+            [*index, *window, *self.from_window("n", "batch * channels + c")],
             [*window, self.put("filter", "batch * filters + row", "c", self.filter_places)],
         )

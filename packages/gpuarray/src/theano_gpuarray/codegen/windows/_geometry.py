@@ -73,10 +73,10 @@ def geometry_of(
     )
     if min(output) < 1 or min(filters[2:]) < 1:
         raise _refused(kernel, "the filters do not fit into the images", images, filters, result)
-    whole = (images[0], filters[0], *output)
-    if result is not None and result != whole:
-        raise _refused(kernel, f"the result of the convolution has the shape {whole}", images, filters, result)
-    return Geometry(images, filters, whole, tuple(before for before, _ in borders))
+    shape = (images[0], filters[0], *output)
+    if result is not None and result != shape:
+        raise _refused(kernel, f"the result of the convolution has the shape {shape}", images, filters, result)
+    return Geometry(images, filters, shape, tuple(before for before, _ in borders))
 
 
 def _refused(

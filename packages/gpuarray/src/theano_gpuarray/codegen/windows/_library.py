@@ -59,14 +59,15 @@ def _convolution(kernel: DnnConvolutionKernel, recorder: Recorder, operands: Seq
     return [found.arrays[found.result]]
 
 
-def _by_library(kernel: DnnConvolutionKernel, recorder: Recorder, found: Convolution) -> bool:
+def _by_library(kernel: DnnConvolutionKernel, recorder: Recorder, convolution: Convolution) -> bool:
     """Compute a convolution by a library; return False where there is none for it."""
-    request = _request(kernel, found)
+    request = _request(kernel, convolution)
     plan = None if request is None else recorder.plan_convolution(request)
     if plan is None:
         return False
     arrays = {
-        name: array if name == found.result else contiguous(recorder, array) for name, array in found.arrays.items()
+        name: array if name == convolution.result else contiguous(recorder, array)
+        for name, array in convolution.arrays.items()
     }
     workspace = recorder.empty("uint8", (plan.workspace,))
     recorder.convolve(plan, arrays["image"], arrays["filter"], arrays["top"], workspace)

@@ -100,10 +100,10 @@ def understood_pooling(kernel: PoolingKernel, recorder: Recorder, operands: Sequ
     return Pooling(axes, arrays, result)
 
 
-def launch_pooling(kernel: PoolingKernel, recorder: Recorder, found: Pooling) -> None:
+def launch_pooling(kernel: PoolingKernel, recorder: Recorder, pooling: Pooling) -> None:
     """Pool by a kernel."""
-    if found.result.size:
-        _launch(kernel, recorder, found.axes, found.arrays, found.result)
+    if pooling.result.size:
+        _launch(kernel, recorder, pooling.axes, pooling.arrays, pooling.result)
 
 
 def _check(kernel: PoolingKernel, arrays: Sequence[DeviceOperand], counts: tuple[int, ...]) -> None:
@@ -118,12 +118,12 @@ def _check(kernel: PoolingKernel, arrays: Sequence[DeviceOperand], counts: tuple
         )
     if len(arrays) == 3:
         x, y, third = arrays
-        wanted = (*x.shape[: -kernel.ndim], *counts)
-        if y.shape != wanted or third.shape != (y if kernel.task == "max_pool_grad" else x).shape:
+        shape = (*x.shape[: -kernel.ndim], *counts)
+        if y.shape != shape or third.shape != (y if kernel.task == "max_pool_grad" else x).shape:
             raise ValueError(
                 format_error(
                     f"pooling: shapes {x.shape}, {y.shape} and {third.shape} do not belong together",
-                    hint=f"the windows have the shape {wanted}",
+                    hint=f"the windows have the shape {shape}",
                 )
             )
 
@@ -147,7 +147,10 @@ def _launch(
     for name in ("length", "window", "step", "pad", "windows"):
         writer.numbers(name, [getattr(axis, name) for axis in axes])
     lengths = writer.numbers("n", leading)
-    sums = [(f"{n}_o", writer.numbers(f"{n}_lead", own)) for (n, _), own in zip(everything, strides, strict=True)]
+    sums = [
+        (f"{n}_o", writer.numbers(f"{n}_lead", strides_of_part))
+        for (n, _), strides_of_part in zip(everything, strides, strict=True)
+    ]
     of_windows = kernel.task in ("pool", "max_pool_grad_grad")
     writer.walk(result.size)
     for d in reversed(range(kernel.ndim)):
@@ -165,8 +168,8 @@ def _launch(
             "max_pool_grad_grad": text.max_pool_grad_grad,
         }[kernel.task]()
     )
-    place = text.place("out", "w" if of_windows else "p")
-    writer.add(f"{place} = {c_stored(CValue('result', text.wide), kernel.dtype)};")
+    index = text.place("out", "w" if of_windows else "p")
+    writer.add(f"{index} = {c_stored(CValue('result', text.wide), kernel.dtype)};")
     writer.end()
     writer.launch(recorder, *spread(recorder, result.size))
 
@@ -245,8 +248,8 @@ class _Text:
 
     def max_pool_grad(self) -> list[str]:
         """Return the statements that add up what windows give whose first largest element is the one at ``p``."""
-        found = " && ".join(f"e{d} == p{d}" for d in self.axes)
-        search = self.elements([f"if ({self.value('x', 'e')} == largest) {{ left = 0; hit = {found}; }}"], "left")
+        condition = " && ".join(f"e{d} == p{d}" for d in self.axes)
+        search = self.elements([f"if ({self.value('x', 'e')} == largest) {{ left = 0; hit = {condition}; }}"], "left")
         body = [
             f"const {self.kind} largest = {self.value('y', 'w')};",
             "if (largest != mine) continue;",

@@ -42,19 +42,19 @@ def tell_instructions(
     """
     kinds: list[Kind] = []
     # Payloads of one kernel that are equal have the same types in the same places.
-    known: dict[Any, int] = {}
+    registers: dict[Any, int] = {}
     rows: list[Row] = []
     for (number, inputs, outputs, release, payload, checks, code), instruction in zip(
         encoded, instructions, strict=True
     ):
         form = number_of(instruction.form)
         key = number, form, payload, checks
-        kind = known.get(key)
+        kind = registers.get(key)
         if kind is None:
-            told, inner, outer = _without_addresses(payload, code)
-            kind = known[key] = len(kinds) if _is_plain(told) else BY_NODE
+            payload_text, inner, outer = _without_addresses(payload, code)
+            kind = registers[key] = len(kinds) if _is_plain(payload_text) else BY_NODE
             if kind != BY_NODE:
-                kinds.append((number, told, inner, outer, checks, form))
+                kinds.append((number, payload_text, inner, outer, checks, form))
         rows.append((kind, inputs, outputs, release))
     return kinds, rows
 
@@ -97,22 +97,22 @@ def encode_again(
     by_node : callable
         Encodes the instruction of a number for its node.
     """
-    made = []
-    for number, told, inner, outer, checks, form in kinds:
-        code, payload = codes.get(form), told
+    instructions = []
+    for number, payload_text, inner, outer, checks, form in kinds:
+        code, payload = codes.get(form), payload_text
         if code is not None and (inner or outer):
-            items = list(told)
+            items = list(payload_text)
             for i in inner:
                 items[i] = code.address
             for i in outer:
                 items[i] = code.outer_address
             payload = tuple(items)
-        made.append((number, payload, checks, code))
+        instructions.append((number, payload, checks, code))
     encoded: list[Encoded] = []
     for kind, inputs, outputs, release in rows:
         if kind == BY_NODE:
             encoded.append(by_node(len(encoded)))
         else:
-            number, payload, checks, code = made[kind]
+            number, payload, checks, code = instructions[kind]
             encoded.append((number, inputs, outputs, release, payload, checks, code))
     return tuple(encoded)

@@ -96,11 +96,11 @@ class Draft:
         Plain numbers and texts.
     """
 
-    def __init__(self, at_once: tuple[Any, ...], later: tuple[Any, ...], rest: Any, rows: Any, numbers: Any) -> None:
+    def __init__(self, at_once: tuple[Any, ...], later: tuple[Any, ...], details: Any, rows: Any, numbers: Any) -> None:
         self._at_once, self._later = at_once, later
-        self._numbers = rest, rows, numbers
+        self._numbers = details, rows, numbers
 
-    def written(self, given: Given) -> bytes:
+    def written(self, graph: Given) -> bytes:
         """Return it as bytes.
 
         Raises
@@ -108,14 +108,14 @@ class Draft:
         NotCachedError
             If there is something in it that another process could not take over.
         """
-        rest, rows, numbers = self._numbers
-        later, waits = dump(self._later, given)
-        at_once, _ = dump(self._at_once, given)
-        return marshal.dumps((at_once, rest, rows, waits, marshal.dumps((later, marshal.dumps(numbers)))))
+        details, rows, numbers = self._numbers
+        later, waits = dump(self._later, graph)
+        at_once, _ = dump(self._at_once, graph)
+        return marshal.dumps((at_once, details, rows, waits, marshal.dumps((later, marshal.dumps(numbers)))))
 
 
 def draft_entry(
-    maker: FunctionMaker, machine: Machine, given: Given, object_of: Callable[[str], str | None], name: str
+    maker: FunctionMaker, machine: Machine, graph: Given, object_of: Callable[[str], str | None], name: str
 ) -> Draft:
     """Return the entry of a built function.
 
@@ -123,7 +123,7 @@ def draft_entry(
     ----------
     maker : FunctionMaker
     machine : Machine
-    given : Given
+    graph : Given
     object_of : callable
         Gives the name of the object that holds a kernel, by its key.
     name : str
@@ -137,21 +137,21 @@ def draft_entry(
         If the graph cannot be written as columns.
     """
     program = machine.program
-    columns, numbers, nodes = graph_columns(maker.fgraph, _ops_once(maker.decisions, given))
-    place = {node: i for i, node in enumerate(nodes)}
-    clusters = _clusters(program, place, numbers, name)
+    columns, numbers, nodes = graph_columns(maker.fgraph, _ops_once(maker.decisions, graph))
+    positions = {node: i for i, node in enumerate(nodes)}
+    clusters = _clusters(program, positions, numbers, name)
     forms = _Forms(object_of)
     encoded = encoded_of(machine)
     kinds, rows = (None, ()) if encoded is None else tell_instructions(encoded, program.instructions, forms.number)
     instructions = [
-        (place[x.node], forms.number(x.form), x.inputs, x.outputs, x.release, x.donors, x.waits, x.unread)
+        (positions[x.node], forms.number(x.form), x.inputs, x.outputs, x.release, x.donors, x.waits, x.unread)
         for x in program.instructions
     ]
     loops = [(spec, forms.number(form)) for spec, form in program.loops.items()]
-    shown = [(place[node], op, form) for node, op, form in maker.decisions.known()]
+    shown = [(positions[node], op, form) for node, op, form in maker.decisions.known()]
     objects = {column: getattr(columns, column) for column in _OBJECTS}
     holders = {id(leaf.data): numbers[leaf] for leaf in columns.leaves if isinstance(leaf, Constant)}
-    rest = {
+    details = {
         "n_registers": program.n_registers,
         "inputs": [given_input.register for given_input in program.inputs],
         "cells": [register for register, _ in program.cells],
@@ -164,7 +164,7 @@ def draft_entry(
     return Draft(
         (columns.leaves, maker.overwriting, forms.linkages, forms.routines, forms.symbols, kinds, program.schedule),
         (objects, _features(maker.fgraph, numbers), shown, clusters, forms.items, loops),
-        rest,
+        details,
         rows,
         ({column: getattr(columns, column) for column in _NUMBERS}, instructions),
     )
@@ -175,29 +175,29 @@ def has_clusters(program: Program) -> bool:
     return any(isinstance(x.node.op, Cluster) for x in program.instructions)
 
 
-def read_entry(data: bytes, given: Given) -> Entry:
+def read_entry(data: bytes, graph: Given) -> Entry:
     """Return the result of :meth:`Draft.written`, with the variables, ops and lines of another, equal graph."""
     entry = Entry()
     at_once, entry.rest, entry.rows, entry.waits, entry.later = marshal.loads(data)
-    for name, value in zip(_AT_ONCE, load(at_once, given), strict=True):
+    for name, value in zip(_AT_ONCE, load(at_once, graph), strict=True):
         setattr(entry, name, value)
     return entry
 
 
 def _clusters(
-    program: Program, place: dict[Apply, int], numbers: Mapping[Variable, int], name: str
+    program: Program, positions: dict[Apply, int], numbers: Mapping[Variable, int], name: str
 ) -> list[tuple[list[int], list[int], list[int], Any]]:
-    """Return the entry of nodes that run together; `place` gets the number of each cluster."""
-    found: list[tuple[list[int], list[int], list[int], Any]] = []
+    """Return the entry of nodes that run together; `positions` gets the number of each cluster."""
+    clusters: list[tuple[list[int], list[int], list[int], Any]] = []
     inner = [x.node for x in program.instructions if isinstance(x.node.op, Cluster)]
     for node, where in zip(inner, names_of_clusters(name), strict=False):
         state = state_of_cluster(node.op, where)
         if state is None:
             raise NotCachedError("nodes run together that other processes would have to put together again")
-        inside = [place[member] for member in node.op.nodes]
-        found.append((inside, [numbers[v] for v in node.inputs], [numbers[v] for v in node.outputs], state))
-        place[node] = -len(found)
-    return found
+        inside = [positions[member] for member in node.op.nodes]
+        clusters.append((inside, [numbers[v] for v in node.inputs], [numbers[v] for v in node.outputs], state))
+        positions[node] = -len(clusters)
+    return clusters
 
 
 def names_of_clusters(name: str) -> Iterator[str]:
@@ -205,15 +205,15 @@ def names_of_clusters(name: str) -> Iterator[str]:
     return (f"{name}/{k}" for k in count())
 
 
-def _ops_once(decisions: Decisions, given: Given) -> Callable[[Apply], Op]:
+def _ops_once(decisions: Decisions, graph: Given) -> Callable[[Apply], Op]:
     """Return a function that gives the plain op of a node: of equal ones that rewriting has made, the same object."""
     plain = {node: op for node, op, _ in decisions.known()}
-    callers = set(map(id, given.ops))
-    known: dict[Op, Op] = {}
+    callers = set(map(id, graph.ops))
+    ops: dict[Op, Op] = {}
 
     def op_of(node: Apply) -> Op:
         op = plain.get(node, node.op)
-        return op if id(op) in callers else known.setdefault(op, op)
+        return op if id(op) in callers else ops.setdefault(op, op)
 
     return op_of
 
@@ -237,11 +237,11 @@ class _Forms:
         self._numbers: dict[Any, int] = {}
 
     def number(self, form: Form) -> int:
-        found = self._numbers.get(id(form))
-        if found is None:
-            found = self._numbers[id(form)] = len(self.items)
-            self.items.append(self._entry(form, found))
-        return found
+        number_of_form = self._numbers.get(id(form))
+        if number_of_form is None:
+            number_of_form = self._numbers[id(form)] = len(self.items)
+            self.items.append(self._entry(form, number_of_form))
+        return number_of_form
 
     def _entry(self, form: Form, number: int) -> Any:
         if isinstance(form, PerformForm):
@@ -267,17 +267,17 @@ class _Forms:
 
 
 def _features(fgraph: FunctionGraph, numbers: Mapping[Variable, int]) -> list[tuple[str, Any]]:
-    found: list[tuple[str, Any]] = []
+    features: list[tuple[str, Any]] = []
     for feature in fgraph.features:
         kind = type(feature)
         if isinstance(feature, Supervisor) and kind is Supervisor:
-            found.append(("protected", [numbers[v] for v in feature.protected]))
+            features.append(("protected", [numbers[v] for v in feature.protected]))
         elif isinstance(feature, _Allowed):
-            found.append(("allowed", feature.kinds.copy()))
+            features.append(("allowed", feature.kinds.copy()))
         elif isinstance(feature, DestroyHandler) and kind is DestroyHandler:
-            found.append(("handler", feature.is_settled))
+            features.append(("handler", feature.is_settled))
         elif kind is ReplaceValidate:
-            found.append(("validate", None))
+            features.append(("validate", None))
         elif not getattr(feature, "only_remembers", False):
             raise NotCachedError(f"the graph has a feature of the class {kind.__qualname__}")
-    return found
+    return features

@@ -79,8 +79,8 @@ _rewrites_known: list[tuple[object, bytes]] = []
 
 def _rewrites(version: object) -> bytes | None:
     """Return a hash of the rewrites, of which none is of the user; None where that is not their version any more."""
-    for known, digest in _rewrites_known:
-        if known == version:
+    for rule, digest in _rewrites_known:
+        if rule == version:
             return digest
     digest = _digest_of_rewrites(StructuralHasher())
     if optdb.version() != version or is_any_of_user(optdb):
@@ -185,12 +185,12 @@ def _files(folder: str) -> tuple[str, int]:
     if HAS_RUNTIME and os.name == "posix":
         rows, latest = runtime.code_files(folder)
         return b"\n".join(rows).decode("utf-8", "surrogateescape"), latest
-    found, latest = _files_in_python(folder)
-    return "\n".join(found), latest
+    files, latest = _files_in_python(folder)
+    return "\n".join(files), latest
 
 
 def _files_in_python(folder: str) -> tuple[list[str], int]:
-    found, latest, waiting = [], 0, [folder]
+    files, latest, waiting = [], 0, [folder]
     while waiting:
         folder = waiting.pop()
         about = os.stat(folder)
@@ -198,8 +198,8 @@ def _files_in_python(folder: str) -> tuple[list[str], int]:
             for entry in entries:
                 if entry.name.endswith((".py", ".so", ".pyd")):
                     info = entry.stat()
-                    found.append(_told(entry.path, info))
+                    files.append(_told(entry.path, info))
                     latest = max(latest, _since(info, about))
                 elif "." not in entry.name and entry.name != "__pycache__" and entry.is_dir():
                     waiting.append(entry.path)
-    return sorted(found), latest
+    return sorted(files), latest

@@ -64,11 +64,11 @@ def exchanged_code() -> str | None:
         return None
     look = _Look()
     for name, module in modules.items():
-        found = look.foreign(vars(module))
-        if found is not None:
-            path = found.split(".")
+        functions = look.foreign(vars(module))
+        if functions is not None:
+            path = functions.split(".")
             _found.append((name, path, id(_standing(name, path))))
-            return f"{name}.{found}"
+            return f"{name}.{functions}"
     return None
 
 
@@ -87,10 +87,10 @@ def _is_any_exchanged(modules: dict[str, Any]) -> bool:
 
 def _standing(name: str, path: list[str]) -> Any:
     """Return the object in a module of the library, or in a class in it."""
-    found: Any = sys.modules.get(name)
+    module: Any = sys.modules.get(name)
     for part in path:
-        found = getattr(found, "__dict__", {}).get(part)
-    return found
+        module = getattr(module, "__dict__", {}).get(part)
+    return module
 
 
 @cache
@@ -130,8 +130,8 @@ class _Look:
             return ""
         if not is_library_module(cls.__module__):
             return None
-        found = self.foreign(vars(cls))
-        return None if found is None else f".{found}"
+        functions = self.foreign(vars(cls))
+        return None if functions is None else f".{functions}"
 
     def _all_known(self, functions: Iterable[Any]) -> bool:
         return all(
@@ -139,9 +139,9 @@ class _Look:
         )  # fmt: skip
 
     def _is_known(self, module: Any) -> bool:
-        known = self._known.get(module)
-        if known is None:
-            known = is_library_module(module) or is_known_module(module)
+        is_expected = self._known.get(module)
+        if is_expected is None:
+            is_expected = is_library_module(module) or is_known_module(module)
             # Named tuples are made by code in a namespace of its own.
-            known = self._known[module] = known or str(module).startswith("namedtuple_")
-        return known
+            is_expected = self._known[module] = is_expected or str(module).startswith("namedtuple_")
+        return is_expected

@@ -72,15 +72,15 @@ def restored(
     if loaded is None:
         return None
     mode = key.mode
-    found = restored_functions().RestoredFunction(entry, key.given, loaded, mode.linker.target.present, name)
-    if not (entry.waits and found.is_complete):
+    function = restored_functions().RestoredFunction(entry, key.given, loaded, mode.linker.target.present, name)
+    if not (entry.waits and function.is_complete):
         try:
-            found.graph()
+            function.graph()
         except Exception:  # noqa: BLE001  # as above
             return None
-    maker = maker_of(found, source)
+    maker = maker_of(function, source)
     maker.overwriting = entry.overwriting
-    maker.profile = _nothing_rewritten(mode, found.n_nodes)
+    maker.profile = _nothing_rewritten(mode, function.n_nodes)
     return maker
 
 

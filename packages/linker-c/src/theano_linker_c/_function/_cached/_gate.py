@@ -39,8 +39,8 @@ def function_cache_depends_on(tell: Callable[[], str | None]) -> None:
 
 def surroundings() -> list[str] | None:
     """Return the dependencies of functions besides library, flags and compiler; None where there is no text."""
-    found = [text for tell in _surroundings if (text := tell()) != ""]
-    return None if None in found else [text for text in found if text is not None]
+    texts = [text for tell in _surroundings if (text := tell()) != ""]
+    return None if None in texts else [text for text in texts if text is not None]
 
 
 def rules_of_users() -> bool:
@@ -64,13 +64,13 @@ def _has_rewriters(query: RewriteQuery) -> bool:
 def is_cacheable(mode: Mode, n_nodes: int) -> bool:
     """Tell whether a function of a mode is to be cached: not one that somebody looks at while it is built."""
     linker = mode.linker
-    wanted = config.function_cache
-    if not wanted or (wanted == LARGE and n_nodes < LARGE_COUNT_BESIDE):
+    flag = config.function_cache
+    if not flag or (flag == LARGE and n_nodes < LARGE_COUNT_BESIDE):
         return False
     beside = surroundings()
     return bool(
         beside is not None
-        and (n_nodes >= LARGE_COUNT or wanted != LARGE or beside)
+        and (n_nodes >= LARGE_COUNT or flag != LARGE or beside)
         and type(mode) is Mode
         and mode.query is not None
         and not _has_rewriters(mode.query)

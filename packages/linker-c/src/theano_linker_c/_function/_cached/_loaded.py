@@ -62,14 +62,14 @@ def changed_constants() -> list[tuple[str, Any]]:
         if constants:
             _constants.setdefault(name, constants)
         _fresh.pop(name, None)
-    found = []
+    names = []
     for name, constants in list(_constants.items()):
         now = getattr(sys.modules.get(name), "__dict__", constants)
         for key, value in constants.items():
             other = now.get(key)
             if other is not value and not _is_equal(other, value):
-                found.append((f"{name}.{key}", other))
-    return sorted(found, key=itemgetter(0))
+                names.append((f"{name}.{key}", other))
+    return sorted(names, key=itemgetter(0))
 
 
 def _takes_part(name: str) -> bool:

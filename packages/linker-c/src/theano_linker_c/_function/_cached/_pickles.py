@@ -46,9 +46,9 @@ class _Pickler(pickle.Pickler):
 
     def reducer_override(self, obj: Any) -> Any:
         # Asked of no number, text or container of Python's: a persistent id would be asked of each.
-        known = self._known.get(id(obj))
-        if known is not None:
-            return _given, known
+        reference = self._known.get(id(obj))
+        if reference is not None:
+            return _given, reference
         if type(obj) is Origin:
             return _given, self._line(obj)
         if isinstance(obj, (type, FunctionType, BuiltinFunctionType)) and obj is not _given:
@@ -89,7 +89,7 @@ class _Unpickler(pickle.Unpickler):
         return self._tables[kind][number]
 
 
-def dump(value: Any, given: Given) -> tuple[bytes, bool]:
+def dump(value: Any, graph: Given) -> tuple[bytes, bool]:
     """Return a pickle of a value with references to the given graph, and whether it names no code of the user's.
 
     Raises
@@ -98,7 +98,7 @@ def dump(value: Any, given: Given) -> tuple[bytes, bool]:
         If the value holds something that only this process has.
     """
     file = io.BytesIO()
-    pickler = _Pickler(file, given)
+    pickler = _Pickler(file, graph)
     try:
         pickler.dump(value)
     except NotCachedError:
@@ -108,6 +108,6 @@ def dump(value: Any, given: Given) -> tuple[bytes, bool]:
     return file.getvalue(), pickler.is_known
 
 
-def load(data: bytes, given: Given) -> Any:
+def load(data: bytes, graph: Given) -> Any:
     """Return the object of :func:`dump`, with the variables, ops and lines of another, equal graph."""
-    return _Unpickler(io.BytesIO(data), given).load()
+    return _Unpickler(io.BytesIO(data), graph).load()

@@ -64,8 +64,8 @@ class RestoredFunction:
 
     def graph(self) -> tuple[FunctionGraph, Decisions]:
         """Return the rewritten graph, and the overwriting of its nodes."""
-        found = self._restored()
-        return found.fgraph, found.decisions
+        restored_graph = self._restored()
+        return restored_graph.fgraph, restored_graph.decisions
 
     def program(self, wiring: Wiring) -> Program:
         """Return the program, for a function that is wired like this."""
@@ -85,8 +85,10 @@ class RestoredFunction:
 
     def loops(self) -> dict[Any, KernelForm]:
         """Return the code for all steps of loops."""
-        found = self._restored()
-        return {spec: form for spec, i in found.loops if isinstance(form := found.forms[i], KernelForm)}
+        restored_graph = self._restored()
+        return {
+            spec: form for spec, i in restored_graph.loops if isinstance(form := restored_graph.forms[i], KernelForm)
+        }
 
     def encoded(self) -> tuple[Encoded, ...] | None:
         """Return the instructions as the machine in C takes them; None where they were made for another machine."""
@@ -123,8 +125,8 @@ class _Graph:
     def instructions(self, target: Target) -> Iterator[Instruction]:
         """Yield the instructions of the program."""
         nodes, clusters, forms = self._nodes, self._clusters, self.forms
-        for place, number, inputs, outputs, release, donors, waits, unread in self._rows:
-            node, form = nodes[place] if place >= 0 else clusters[-1 - place], forms[number]
+        for position, number, inputs, outputs, release, donors, waits, unread in self._rows:
+            node, form = nodes[position] if position >= 0 else clusters[-1 - position], forms[number]
             if form is None:
                 form = form_again(node, target)
             yield Instruction(node, inputs, outputs, release, form, donors, waits, unread)
@@ -137,21 +139,21 @@ class _RestoredProgram(Program):
     _function: RestoredFunction
 
     def __init__(self, function: RestoredFunction, entry: Entry, wiring: Wiring) -> None:
-        rest, leaves = entry.rest, entry.leaves
-        given = zip(rest["inputs"], wiring.arguments, wiring.accepts, strict=True)
-        updates = zip(rest["updates"], wiring.updates, strict=True)
-        told = {
+        details, leaves = entry.rest, entry.leaves
+        arguments = zip(details["inputs"], wiring.arguments, wiring.accepts, strict=True)
+        updates = zip(details["updates"], wiring.updates, strict=True)
+        description = {
             "_function": function,
-            "n_registers": rest["n_registers"],
-            "inputs": tuple(ProgramInput(register, leaves[i], accepts) for register, i, accepts in given),
-            "cells": tuple(zip(rest["cells"], wiring.cells.values(), strict=True)),
-            "constants": tuple((register, leaves[i].data) for register, i in rest["constants"]),
-            "outputs": rest["outputs"],
+            "n_registers": details["n_registers"],
+            "inputs": tuple(ProgramInput(register, leaves[i], accepts) for register, i, accepts in arguments),
+            "cells": tuple(zip(details["cells"], wiring.cells.values(), strict=True)),
+            "constants": tuple((register, leaves[i].data) for register, i in details["constants"]),
+            "outputs": details["outputs"],
             "updates": tuple((register, cell) for register, (_, cell) in updates),
             "schedule": entry.schedule,
-            "shown": rest["shown"],
+            "shown": details["shown"],
         }
-        for name, value in told.items():
+        for name, value in description.items():
             object.__setattr__(self, name, value)
 
     @property
@@ -195,9 +197,9 @@ def _restored_clusters(
     nodes: list[Apply],
     name: str,
 ) -> Iterator[Apply]:
-    for (inside, given, made, state), where in zip(clusters, names_of_clusters(name), strict=False):
+    for (inside, inputs, results, state), where in zip(clusters, names_of_clusters(name), strict=False):
         yield restored_cluster(
-            [nodes[i] for i in inside], [variables[i] for i in given], [variables[i] for i in made], state, where
+            [nodes[i] for i in inside], [variables[i] for i in inputs], [variables[i] for i in results], state, where
         )
 
 

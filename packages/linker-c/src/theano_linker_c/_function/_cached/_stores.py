@@ -117,16 +117,16 @@ class Stores:
     def _store_one(self, sketch: str) -> None:
         """Store the first function of a name, which is known to wait until that is over."""
         with self._lock:
-            found = self._waiting.get(sketch, [])
-            store = found[0] if found else None
+            entries = self._waiting.get(sketch, [])
+            store = entries[0] if entries else None
         try:
             if store is not None:
                 store()
         finally:
             with self._lock:
-                if store in found:  # or it was stored meanwhile by the handler of a signal, in this thread
-                    found.remove(store)
-                if not found and self._waiting.get(sketch) is found:
+                if store in entries:  # or it was stored meanwhile by the handler of a signal, in this thread
+                    entries.remove(store)
+                if not entries and self._waiting.get(sketch) is entries:
                     del self._waiting[sketch]
 
     def _work(self) -> None:

@@ -111,9 +111,9 @@ class CachedFunction:
         self._sketch = sketch_of(nodes, inputs, outputs)
         if stores.holds(self._sketch):
             stores.finish(self._sketch)
-        found = library.cache(self._options).has_function_like(self._sketch) and not self._look()
-        self._is_missing = not found
-        return found
+        may_exist = library.cache(self._options).has_function_like(self._sketch) and not self._look()
+        self._is_missing = not may_exist
+        return may_exist
 
     def _name_early(self, nodes: Iterable[Apply]) -> None:
         """Name a function at once where its key may change while it is built.
@@ -150,8 +150,8 @@ class CachedFunction:
         if name is None or data is None:
             return None
         source = SourceGraph(inputs, outputs, changes=False)
-        found: FunctionMaker | None = cached_functions().restored(data, key, name, self._maker, source, self._options)
-        return found
+        maker: FunctionMaker | None = cached_functions().restored(data, key, name, self._maker, source, self._options)
+        return maker
 
     def _maker(self, rewritten: FunctionGraph | RestoredFunction, source: SourceGraph) -> FunctionMaker:
         return FunctionMaker(

@@ -49,10 +49,10 @@ class Arguments:
         n_inputs = len(self.inputs)
         if len(args) > n_inputs:
             raise ArgumentError(self._too_many(len(args)))
-        given: list[Any] = [*args, *[_MISSING] * (n_inputs - len(args))]
+        values: list[Any] = [*args, *[_MISSING] * (n_inputs - len(args))]
         for name, value in kwargs.items():
             index = self._index_of(name)
-            if given[index] is not _MISSING:
+            if values[index] is not _MISSING:
                 raise ArgumentError(
                     format_error(
                         f"Multiple values for input: {name}",
@@ -60,11 +60,11 @@ class Arguments:
                         hint=f"pass {name} either by position or by keyword.",
                     )
                 )
-            given[index] = value
+            values[index] = value
         for index in range(len(args), n_inputs):
-            if given[index] is _MISSING:
-                given[index] = self._default(index)
-        return tuple(given)
+            if values[index] is _MISSING:
+                values[index] = self._default(index)
+        return tuple(values)
 
     def _default(self, index: int) -> Any:
         value = self.containers[index].storage[0]
@@ -88,9 +88,9 @@ class Arguments:
         ArgumentError, ArgumentValueError
             If its type refuses it; the message names the input and where it was made.
         """
-        wanted, options = self._filters[index]
+        type_filter, options = self._filters[index]
         try:
-            return wanted.filter(value, **options)
+            return type_filter.filter(value, **options)
         except (TypeError, ValueError) as error:
             text = self._bad_value(index, value, error)
             raise (ArgumentError(text) if isinstance(error, TypeError) else ArgumentValueError(text)) from error
@@ -160,10 +160,10 @@ def _first_line_and_hint(error: Exception) -> tuple[str, str | None]:
 
 
 def _hint(item: In, value: Any) -> str:
-    wanted = getattr(item.variable.type, "dtype", None)
-    found = getattr(value, "dtype", None)
-    if wanted is not None and found is not None and str(found) != str(wanted):
-        return f"pass `value.astype({str(wanted)!r})`, or make the function with allow_input_downcast=True."
+    input_dtype = getattr(item.variable.type, "dtype", None)
+    dtype = getattr(value, "dtype", None)
+    if input_dtype is not None and dtype is not None and str(dtype) != str(input_dtype):
+        return f"pass `value.astype({str(input_dtype)!r})`, or make the function with allow_input_downcast=True."
     return f"pass a value of type {item.variable.type.describe()}."
 
 

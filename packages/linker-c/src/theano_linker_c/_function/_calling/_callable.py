@@ -190,8 +190,8 @@ class Function(ShownAsHtml, Generic[ResultT]):
     @property
     def name(self) -> str | None:
         """Name of the function: where it was given none, the file and line that made it."""
-        given: str | None = self.__dict__.get("name")
-        return given or self.maker.name
+        name: str | None = self.__dict__.get("name")
+        return name or self.maker.name
 
     @name.setter
     def name(self, name: str | None) -> None:
@@ -429,8 +429,8 @@ class Function(ShownAsHtml, Generic[ResultT]):
         >>> f(0.0)
         1.0
         """
-        found: CFunction = exporting().c_pointer(self, signature, shapes=shapes)
-        return found
+        pointer: CFunction = exporting().c_pointer(self, signature, shapes=shapes)
+        return pointer
 
     def copy(
         self,
@@ -534,8 +534,8 @@ class Function(ShownAsHtml, Generic[ResultT]):
         if prepared is None:
             return self._link(maker.fgraph, self._wiring, maker.decisions)
         with timing(self.profile, "linker_time"):
-            made = partial(link_prepared, prepared, self._wiring, maker.mode.linker)
-            return self._watched(link_at_once(made))
+            machine = partial(link_prepared, prepared, self._wiring, maker.mode.linker)
+            return self._watched(link_at_once(machine))
 
     def _link(self, fgraph: FunctionGraph, wiring: Wiring, decisions: Decisions | None = None) -> Machine:
         maker = self.maker

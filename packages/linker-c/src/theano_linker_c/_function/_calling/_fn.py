@@ -41,14 +41,14 @@ class FunctionMachine:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function, and leave its results in the containers."""
         subset = kwargs.get("output_subset")
-        found = self._machine(*args, **kwargs)
+        results = self._machine(*args, **kwargs)
         boxes = self._results if subset is None else [self._results[self._position_of(key)] for key in subset]
-        values = found.values() if isinstance(found, dict) else found if isinstance(found, list) else [found]
+        values = results.values() if isinstance(results, dict) else results if isinstance(results, list) else [results]
         for box, value in zip(boxes, values, strict=True):
             box.storage[0] = value
         for box, held in self._new_values:
             box.storage[0] = held.storage[0]
-        return found
+        return results
 
     def replace(self, machine: Machine) -> None:
         """Call another machine from now on."""

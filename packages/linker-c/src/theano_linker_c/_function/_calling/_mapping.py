@@ -81,8 +81,8 @@ def thread_count(threads: int | None) -> int:
     if isinstance(threads, bool) or not isinstance(threads, (int, np.integer)) or threads < 1:
         what = "threads is a number of at least 1, or None for as many as there are cores"
         hint = "pass threads=1 to make all calls in the calling thread."
-        given: Any = threads
-        if isinstance(given, Iterable) and not isinstance(given, str):
+        count: Any = threads
+        if isinstance(count, Iterable) and not isinstance(count, str):
             hint = "the arguments of one call are one element: f.map(zip(xs, ys))."
         raise ValueError(format_error(f"map: {what}; got {describe_value(threads)}", hint=hint))
     return int(threads)
@@ -310,17 +310,17 @@ class Workers:
         self._batches += 1
         return batch
 
-    def _feed(self, pending: deque[Batch], given: int) -> None:
+    def _feed(self, pending: deque[Batch], elements: int) -> None:
         """Give the threads batches, as far as there is room for them."""
-        if pending and self._ahead - (self._taken - given) < self._size:
+        if pending and self._ahead - (self._taken - elements) < self._size:
             return  # there will be room for a whole batch: the work for each takes as long for a part
-        self._add(pending, given)
+        self._add(pending, elements)
         if self._ended:
             self._dismiss()  # threads that are at their end by then need not be waited for
 
-    def _add(self, pending: deque[Batch], given: int) -> None:
+    def _add(self, pending: deque[Batch], element: int) -> None:
         while len(pending) < self._most_batches and not self._ended:
-            room = self._ahead - (self._taken - given)
+            room = self._ahead - (self._taken - element)
             if room < self._size and pending:
                 return
             batch = self._fill(min(self._size, room, self._share())) if room > 0 else None
@@ -338,8 +338,8 @@ class Workers:
     def _learn(self, batch: Batch) -> None:
         """Choose how many calls the next batches have."""
         if batch.timed:
-            wanted = len(batch.elements) * BATCH_SECONDS / max(batch.seconds, 1e-7)
-            self._size = max(1, min(self._most, GROWTH * self._size, int(wanted)))
+            size = len(batch.elements) * BATCH_SECONDS / max(batch.seconds, 1e-7)
+            self._size = max(1, min(self._most, GROWTH * self._size, int(size)))
         self._judge(batch)
 
     def _judge(self, batch: Batch) -> None:
@@ -366,28 +366,28 @@ class Workers:
     def results(self) -> Generator[list[Any], None, None]:
         """Give the results in order, in lists; the threads end when this does, or when they can."""
         pending: deque[Batch] = deque()
-        given = 0
+        count = 0
         seconds = None
-        found: list[Any] = []
+        results: list[Any] = []
         try:
             self._start(len(self._runners) - self._helps)
-            self._feed(pending, given)
+            self._feed(pending, count)
             while pending:
                 batch = pending.popleft()
                 self._wait(batch)
                 self._learn(batch)
-                self._feed(pending, given)
-                found = batch.found
-                given = batch.first + len(found)
-                yield found
+                self._feed(pending, count)
+                results = batch.found
+                count = batch.first + len(results)
+                yield results
                 if batch.error is not None:
-                    raise note(batch.error, given, batch.elements[given - batch.first :])
-                self._feed(pending, given)
+                    raise note(batch.error, count, batch.elements[count - batch.first :])
+                self._feed(pending, count)
             if self._error is not None:
                 raise self._error
         except (GeneratorExit, KeyboardInterrupt):
             seconds = CLOSING_SECONDS
-            found.clear()  # whoever goes through it is at the end, too
+            results.clear()  # whoever goes through it is at the end, too
             raise
         finally:
             self.leave(seconds)
@@ -409,13 +409,13 @@ def call_each(call: Callable[..., Any], regular: Callable[[Any], tuple[Any, ...]
     """Return a function that makes the calls of a batch one by one."""
 
     def run(elements: Iterable[Any]) -> tuple[list[Any], BaseException | None]:
-        found: list[Any] = []
+        results: list[Any] = []
         for element in elements:
             try:
-                found.append(call(*regular(element)))
+                results.append(call(*regular(element)))
             except Exception as error:  # noqa: BLE001  (raised in its turn)
-                return found, error
-        return found, None
+                return results, error
+        return results, None
 
     return run
 
@@ -453,9 +453,9 @@ def lists_of_results(
     def regular(element: Any) -> tuple[Any, ...]:
         return element if type(element) is tuple and len(element) == n_inputs else bind(*split(element))
 
-    own = [own_machine(machine, spare, threads) for _ in range(threads)]
-    runners = [call_each(machine, regular) if twin is None else batches_of(twin, regular) for twin in own]
-    workers = Workers(runners, elements, ahead, helps=all(twin is not None for twin in own))
+    machines = [own_machine(machine, spare, threads) for _ in range(threads)]
+    runners = [call_each(machine, regular) if twin is None else batches_of(twin, regular) for twin in machines]
+    workers = Workers(runners, elements, ahead, helps=all(twin is not None for twin in machines))
     try:
         yield from workers.results()
     except BaseException:
@@ -464,5 +464,5 @@ def lists_of_results(
         raise
     finally:
         if workers.ended:
-            spare.extend(twin for twin in own if twin is not None)
+            spare.extend(twin for twin in machines if twin is not None)
             del spare[max(threads, 1) :]

@@ -44,23 +44,23 @@ def copy_maker(
 
 
 def _check_swap(signature: Signature, swap: Mapping[Any, Any]) -> None:
-    known = {item.variable for item in signature.inputs if item.shared}
+    shared_variables = {item.variable for item in signature.inputs if item.shared}
     for old, new in swap.items():
-        if old not in known:
+        if old not in shared_variables:
             raise SwapError(
                 format_error(
                     f"{signature.label}.copy: swap names a variable that the function does not use: {old}",
                     context=[describe(old)] if isinstance(old, Variable) else [],
-                    hint=f"its shared variables are {', '.join(str(v) for v in known) or 'none'}.",
+                    hint=f"its shared variables are {', '.join(str(v) for v in shared_variables) or 'none'}.",
                 )
             )
         if not isinstance(new, SharedVariable) or not old.type.is_super(new.type):
-            found = describe(new) if isinstance(new, Variable) else repr(new)
+            description = describe(new) if isinstance(new, Variable) else repr(new)
             raise FunctionInputError(
                 format_error(
                     f"{signature.label}.copy: `{old}` can only be swapped for a shared variable of its type "
                     f"{old.type.describe()}",
-                    context=[describe(old), f"to be swapped for {found}"],
+                    context=[describe(old), f"to be swapped for {description}"],
                     hint="make a shared variable of the same type.",
                 )
             )

@@ -211,11 +211,11 @@ def _check_native(program: Program, linker: Linker, where: str) -> None:
         asks = getattr(node.op, "needs_no_native_form", None)
         little = isinstance(node.op, DeepCopyOp) or (asks is not None and asks(node))
         if not instruction.native and not little:
-            made = f" made at {node.origin}" if node.origin is not None else ""
+            origin = f" made at {node.origin}" if node.origin is not None else ""
             raise ModeError(
                 format_error(
                     f"{where}: linker {linker} runs native code only, and {node.op} has none for these types",
-                    context=[f"{node}{made}", *(f"`{v}`: {v.type.describe()}" for v in node.inputs)],
+                    context=[f"{node}{origin}", *(f"`{v}`: {v.type.describe()}" for v in node.inputs)],
                     hint="use the linker 'cvm', which runs such nodes in Python.",
                 )
             )

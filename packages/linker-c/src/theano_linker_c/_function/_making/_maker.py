@@ -84,21 +84,21 @@ class FunctionMaker:
     @cached_property
     def fgraph(self) -> FunctionGraph:
         """The rewritten graph."""
-        found, _ = self._elsewhere.graph()
-        found.name = self.name
-        return found
+        graph, _ = self._elsewhere.graph()
+        graph.name = self.name
+        return graph
 
     @cached_property
     def decisions(self) -> Decisions:
         """The overwriting of the program, as written into the graph."""
-        _, found = self._elsewhere.graph()
-        return found
+        _, decisions = self._elsewhere.graph()
+        return decisions
 
     def __getstate__(self) -> dict[str, Any]:
         # How the rewriting went is of no use elsewhere, and much text.
-        own = {**vars(self), "profile": None, "_linker": None, "prepared": None}
-        own.pop("_elsewhere", None)
-        return {**own, "fgraph": self.fgraph, "decisions": self.decisions}
+        state = {**vars(self), "profile": None, "_linker": None, "prepared": None}
+        state.pop("_elsewhere", None)
+        return {**state, "fgraph": self.fgraph, "decisions": self.decisions}
 
     @property
     def n_nodes(self) -> int:
@@ -137,9 +137,9 @@ class FunctionMaker:
         -------
         Function
         """
-        given = [None] * len(self.inputs) if input_storage is None else list(input_storage)
+        storage = [None] * len(self.inputs) if input_storage is None else list(input_storage)
         boxes = self.containers()
-        for index, item in enumerate(given):
+        for index, item in enumerate(storage):
             if isinstance(item, Container):
                 boxes[index] = item
             elif item is not None:
@@ -196,9 +196,9 @@ class FunctionMaker:
         if not self.given_up:
             return
         protect_overwritten(self.fgraph, self._mutable())
-        kept = _overwritten_inputs(self.fgraph)
-        if kept != self.given_up:
-            self.given_up = kept
+        overwritten = _overwritten_inputs(self.fgraph)
+        if overwritten != self.given_up:
+            self.given_up = overwritten
             for feature in [f for f in self.fgraph.features if isinstance(f, Supervisor)]:
                 self.fgraph.remove_feature(feature)
 
@@ -219,14 +219,14 @@ class FunctionMaker:
         """
         with self.decisions.withdrawn():
             inputs, outputs = clone_graph(self.fgraph.inputs, self.fgraph.outputs)
-        kept = outputs[len(self.outputs) :] if updates else []
-        part = FunctionGraph(inputs, [*(outputs[i] for i in indices), *kept], clone=False)
+        outputs_of_updates = outputs[len(self.outputs) :] if updates else []
+        part = FunctionGraph(inputs, [*(outputs[i] for i in indices), *outputs_of_updates], clone=False)
         protect_overwritten(part, self._mutable())
         return part
 
     def _mutable(self) -> set[int]:
-        given = {i for i, item in enumerate(self.inputs) if item.mutable and not item.shared}
-        return given | self.given_up
+        mutable = {i for i, item in enumerate(self.inputs) if item.mutable and not item.shared}
+        return mutable | self.given_up
 
     def containers(self, values: Sequence[Any] | None = None) -> list[Container]:
         """Return a container for each input: the given ones where the inputs name them, new ones otherwise.
@@ -236,16 +236,16 @@ class FunctionMaker:
         values : sequence, optional
             For the new ones; by default the default values of the inputs.
         """
-        found = []
+        containers = []
         for index, item in enumerate(self.inputs):
             if isinstance(item.value, Container):
-                found.append(item.value)
+                containers.append(item.value)
                 continue
             value = item.value if values is None else values[index]
             box = Container(item.variable.type, strict=item.strict, allow_downcast=item.allow_downcast, name=item.name)
             box.value = value
-            found.append(box)
-        return found
+            containers.append(box)
+        return containers
 
     def find(self, variable: Variable) -> int | None:
         """Return the position of the input for `variable`, or None."""

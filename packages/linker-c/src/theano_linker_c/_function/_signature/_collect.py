@@ -226,14 +226,14 @@ def _warn_of_states(due: Sequence[SharedVariable], expressions: Sequence[Variabl
 
 
 def _due(
-    shared: Iterable[SharedVariable], given: Container[SharedVariable], without: bool | frozenset[Variable]
+    shared: Iterable[SharedVariable], arguments: Container[SharedVariable], without: bool | frozenset[Variable]
 ) -> list[SharedVariable]:
     """Return which of some shared variables have a default update that applies."""
     if without is True:
         return []
     excluded: frozenset[Variable] = frozenset() if without is False else without
     return [
-        s for s in shared if getattr(s, "default_update", None) is not None and s not in given and s not in excluded
+        s for s in shared if getattr(s, "default_update", None) is not None and s not in arguments and s not in excluded
     ]
 
 

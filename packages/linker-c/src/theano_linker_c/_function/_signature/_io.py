@@ -127,11 +127,11 @@ def _filter_update(variable: Variable, update: Any) -> Variable:
     try:
         return variable.type.narrow_variable(update, allow_convert=False)
     except TypeError as error:
-        found = describe(update) if isinstance(update, Variable) else repr(update)
+        description = describe(update) if isinstance(update, Variable) else repr(update)
         raise FunctionInputError(
             format_error(
                 f"In: the update's type differs from the input's type {variable.type.describe()}",
-                context=[f"input {describe(variable)}", f"update {found}"],
+                context=[f"input {describe(variable)}", f"update {description}"],
                 hint=f"cast the update to {variable.type.describe()}.",
             )
         ) from error
@@ -193,18 +193,18 @@ def as_inputs(inputs: Any, allow_input_downcast: bool | None, where: str) -> lis
         hint = "write a list of variables: `function([x], ...)`."
         where_lines = [describe(inputs)] if isinstance(inputs, Variable) else []
         raise FunctionInputError(format_error(what, context=where_lines, hint=hint))
-    found = [_as_input(item, index, where) for index, item in enumerate(inputs)]
-    for index, item in enumerate(found):
+    items = [_as_input(item, index, where) for index, item in enumerate(inputs)]
+    for index, item in enumerate(items):
         _check_input(item, index, where)
         if isinstance(item.value, Container) and not item.implicit and item.update is None:
             # A container that the caller handed in keeps the value that a call passes.
             item.update = item.variable
-    _check_distinct(found, where)
+    _check_distinct(items, where)
     if allow_input_downcast is not None:
-        for item in found:
+        for item in items:
             if item.allow_downcast is None:
                 item.allow_downcast = allow_input_downcast
-    return found
+    return items
 
 
 def _as_input(item: Any, index: int, where: str) -> In:

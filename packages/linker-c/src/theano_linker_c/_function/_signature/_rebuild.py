@@ -135,11 +135,11 @@ class Rebuilder:
             for variable in runtime.meet_nodes(list(expressions), self._memo, self._met, SharedVariable):
                 self.shared_copy(variable)
             return
-        known, seen = self._memo, self._met
+        memo, seen = self._memo, self._met
         waiting = list(reversed(expressions))
         while waiting:
             variable = waiting.pop()
-            if variable in known:
+            if variable in memo:
                 continue
             node = variable.owner
             if node is None:
@@ -166,8 +166,8 @@ class Rebuilder:
 
     def leaf(self, variable: Variable) -> Variable:
         """Return the copy of an input, a shared variable or a constant."""
-        found = self._memo.get(variable)
-        return self._leaf(variable, None, self._memo) if found is None else found
+        copy_of_leaf = self._memo.get(variable)
+        return self._leaf(variable, None, self._memo) if copy_of_leaf is None else copy_of_leaf
 
     def _copy(self, expressions: Sequence[Variable], memo: dict[Variable, Variable], strict: bool) -> list[Variable]:
         is_only_kind = self._memo is self._plain
@@ -205,8 +205,8 @@ class Rebuilder:
     def _view_of_number(self, node: Apply, copy: Variable) -> Variable | None:
         """Return the view that equal nodes on copies of equal numbers share; None where a node has to be copied."""
         op, output = node.op, node.outputs[0]
-        given = node.inputs[0]
-        if not isinstance(given, Constant) or given.name is not None or not _is_mere_view(op):
+        source = node.inputs[0]
+        if not isinstance(source, Constant) or source.name is not None or not _is_mere_view(op):
             return None
         if output.name is not None or output.has_tag() or node.has_tag():
             return None
@@ -224,10 +224,10 @@ class Rebuilder:
             copy = self.shared_copy(variable)
         elif isinstance(variable, Constant):
             # No `or`: symbolic scalars have no truth value.
-            known = self._plain.get(variable)
-            if known is None:
-                known = self._number(variable)
-            copy = self._plain[variable] = variable.clone() if known is None else known
+            leaf = self._plain.get(variable)
+            if leaf is None:
+                leaf = self._number(variable)
+            copy = self._plain[variable] = variable.clone() if leaf is None else leaf
         else:
             # Some types have no values at all, and say why.
             no_value = getattr(variable.type, "no_value", None)
@@ -253,8 +253,8 @@ def _missing(variable: Variable, user: Apply | None, where: str) -> str:
     if user is None:
         use = "itself an output or an update"
     else:
-        made = f" at {user.origin}" if user.origin is not None else ""
-        use = f"used to compute {user}{made}"
+        origin = f" at {user.origin}" if user.origin is not None else ""
+        use = f"used to compute {user}{origin}"
     lines.append(use)
     label = f"`{variable}`" if variable.name else "an unnamed variable"
     return format_error(

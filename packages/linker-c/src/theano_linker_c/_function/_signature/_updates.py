@@ -25,8 +25,8 @@ class OrderedUpdates(dict[SharedVariable, Any]):
 
     def __init__(self, *pairs: Any) -> None:
         super().__init__()
-        for given in pairs:
-            self.update(given)
+        for pairs_of_user in pairs:
+            self.update(pairs_of_user)
 
     def __setitem__(self, key: SharedVariable, value: Any) -> None:
         if not isinstance(key, SharedVariable):
@@ -65,36 +65,36 @@ class OrderedUpdates(dict[SharedVariable, Any]):
         return OrderedUpdates(other, self)
 
 
-def _pairs(given: Any, where: str) -> Iterable[tuple[Any, Any]]:
+def _pairs(pairs: Any, where: str) -> Iterable[tuple[Any, Any]]:
     """Return the pairs of a mapping or of an iterable of pairs; None has none."""
-    if given is None:
+    if pairs is None:
         return ()
-    if isinstance(given, Mapping):
-        return list(given.items())
+    if isinstance(pairs, Mapping):
+        return list(pairs.items())
     try:
-        items = [tuple(item) for item in given]
+        items = [tuple(item) for item in pairs]
     except TypeError:
         items = [()]
     for item in items:
         if len(item) != 2:
             raise UpdateError(
                 format_error(
-                    f"{where}: neither a dictionary nor a list of pairs: {given!r}",
+                    f"{where}: neither a dictionary nor a list of pairs: {pairs!r}",
                     hint="write `{variable: expression}` or `[(variable, expression)]`.",
                 )
             )
     return [(item[0], item[1]) for item in items]
 
 
-def as_pairs(given: Any, where: str) -> list[tuple[Any, Any]]:
-    """Return `given`, a dictionary or an iterable of pairs or None, as a list of pairs.
+def as_pairs(pairs: Any, where: str) -> list[tuple[Any, Any]]:
+    """Return `pairs`, a dictionary or an iterable of pairs or None, as a list of pairs.
 
     Raises
     ------
     UpdateError
         If it is anything else.
     """
-    return list(_pairs(given, where))
+    return list(_pairs(pairs, where))
 
 
 def as_updates(updates: Any, where: str) -> dict[SharedVariable, Variable]:
@@ -146,11 +146,12 @@ def check_update(target: SharedVariable, expression: Any, where: str) -> Variabl
         lines = [f"shared variable {describe(target)}", f"its update {describe_any(expression)}"]
         hint = f"give the update the type {target.type.describe()}."
         if isinstance(expression, Variable):
-            wanted, found = _dtype(target.type), _dtype(expression.type)
-            if wanted is not None and found is not None and wanted != found:
-                lines += _dtype_entries(expression, found)
-                hint = f"cast the update: `({target}, new_value.astype({wanted!r}))`, or cast what brings {found} in."
-            elif wanted is not None and wanted == found:
+            target_dtype, expression_dtype = _dtype(target.type), _dtype(expression.type)
+            if target_dtype is not None and expression_dtype is not None and target_dtype != expression_dtype:
+                lines += _dtype_entries(expression, expression_dtype)
+                update = f"({target}, new_value.astype({target_dtype!r}))"
+                hint = f"cast the update: `{update}`, or cast what brings {expression_dtype} in."
+            elif target_dtype is not None and target_dtype == expression_dtype:
                 hint = (
                     f"give the update the shape of {target.type.describe()}: reduce or add axes; "
                     "for an axis of length 1, `unbroadcast` or `patternbroadcast`."
@@ -194,9 +195,9 @@ def _dtype_entries(expression: Variable, dtype: str, limit: int = 3) -> list[str
             kind = "constant" if isinstance(variable, Constant) else "variable"
             lines.append(f"{dtype} comes from the {kind} {describe(variable)}")
         elif not any(_dtype(v.type) == dtype for v in node.inputs):
-            made = f" made at {node.origin}" if node.origin is not None else ""
+            origin = f" made at {node.origin}" if node.origin is not None else ""
             operands = ", ".join(f"`{v}`: {v.type.describe()}" for v in node.inputs)
-            lines.append(f"{dtype} comes from {node.op} of {operands}{made}")
+            lines.append(f"{dtype} comes from {node.op} of {operands}{origin}")
         if len(lines) == limit:
             break
     return lines

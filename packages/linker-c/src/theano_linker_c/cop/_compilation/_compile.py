@@ -56,17 +56,17 @@ def cpp_compiler(command: str) -> str:
 def compiler_arguments(toolchain: Toolchain, arguments: Arguments, options: CompilerOptions, cpp: bool) -> list[str]:
     """Return the arguments of the compiler for code of ops; the user's come last, and count."""
     plain = [a for a in toolchain.arguments if a in options.extra or not _NOT_FOR_USERS.fullmatch(a)]
-    own = [f"-I{folder}" for folder in (python_include(), np.get_include()) if folder]
-    own += ["-fvisibility=hidden", *(f"-I{folder}" for folder in arguments.header_dirs)]
-    own += [f"-L{folder}" for folder in arguments.lib_dirs]
+    flags = [f"-I{folder}" for folder in (python_include(), np.get_include()) if folder]
+    flags += ["-fvisibility=hidden", *(f"-I{folder}" for folder in arguments.header_dirs)]
+    flags += [f"-L{folder}" for folder in arguments.lib_dirs]
     if sys.platform != "win32":
-        own += [f"-Wl,-rpath,{folder}" for folder in arguments.lib_dirs]
+        flags += [f"-Wl,-rpath,{folder}" for folder in arguments.lib_dirs]
     if sys.platform == "darwin":
-        own += ["-undefined", "dynamic_lookup"]  # Python's symbols are there when the code is loaded
+        flags += ["-undefined", "dynamic_lookup"]  # Python's symbols are there when the code is loaded
     libraries = [f"-l{name}" for name in arguments.libraries]
     # Ops ask for levels of optimisation, too, which the flag takes away as well.
     added = [a for a in arguments.added if options.optimize or not a.startswith("-O")]
-    everything = ["-O2" if options.optimize else "-g", *plain, *own, *added, *libraries]
+    everything = ["-O2" if options.optimize else "-g", *plain, *flags, *added, *libraries]
     if cpp and "++" not in os.path.basename(cpp_compiler(toolchain.command)):
         everything.append("-lstdc++")
     return [argument for argument in everything if argument not in arguments.removed]
@@ -99,11 +99,11 @@ def refused(
     language = messages[-1][0]
     try:
         suffix = ".cpp" if language == "C++" else ".c"
-        kept = folder.write(text.encode(), "failed", digest(text)[:16] + suffix)
+        path = folder.write(text.encode(), "failed", digest(text)[:16] + suffix)
     except OSError as error:
-        kept = f"could not be kept ({error.strerror})"
+        path = f"could not be kept ({error.strerror})"
     where = [f"{node.op}" + (f" applied at {node.origin}" if node.origin is not None else "") for node in nodes[:8]]
-    where.append(f"source: {kept}")
+    where.append(f"source: {path}")
     for name, message in messages:
         errors = [line for line in message.splitlines() if "error" in line] or message.splitlines()
         where += [f"as {name}: {line}" for line in errors[:6]]

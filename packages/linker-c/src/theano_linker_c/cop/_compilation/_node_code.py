@@ -231,16 +231,16 @@ def _arguments(owners: Sequence[Any], compiler: str) -> Arguments:
         lib_dirs=collect("c_lib_dirs"),
         added=collect("c_compile_args"),
         removed=collect("c_no_compile_args"),
-        compiler=next((str(getattr(found, "command", found)) for found in asked), None),
+        compiler=next((str(getattr(answer, "command", answer)) for answer in asked), None),
     )
 
 
 def _version(node: Apply, types: Sequence[Any]) -> tuple[Any, ...]:
     """Return the versions of all that gave code; empty if one of them has none."""
-    own = ask(node.op, "c_code_cache_version_apply", node, default=None)
-    op_version = version_of(node.op) if own is None else tuple(own)
-    found = [op_version, *(version_of(type_) for type_ in types)]
-    return tuple(found) if all(found) else ()
+    apply_version = ask(node.op, "c_code_cache_version_apply", node, default=None)
+    op_version = version_of(node.op) if apply_version is None else tuple(apply_version)
+    versions = [op_version, *(version_of(type_) for type_ in types)]
+    return tuple(versions) if all(versions) else ()
 
 
 def _languages(fields: dict[str, Any], blocks: Sequence[Block], arguments: Arguments) -> tuple[bool, ...]:

@@ -35,8 +35,8 @@ def nested(blocks: Sequence[Block]) -> str:
 def thunk_text(node_code: NodeCode, cpp: bool) -> str:
     """Return structure and functions of one thunk, without the code that it shares with others."""
     description = f"/* {_op_name(node_code)} */\n"
-    own = "\n".join(node_code.support_apply)
-    return description + own + "\n" + (_thunk_cpp(node_code) if cpp else _thunk_c(node_code))
+    support = "\n".join(node_code.support_apply)
+    return description + support + "\n" + (_thunk_cpp(node_code) if cpp else _thunk_c(node_code))
 
 
 def _op_name(node_code: NodeCode) -> str:

@@ -84,28 +84,28 @@ def c_thunks(nodes: Sequence[Apply], options: CompilerOptions | None = None) -> 
     NoCompilerError
         If the op has no `perform` either.
     """
-    found: list[CThunk | None] = [None] * len(nodes)
+    thunks: list[CThunk | None] = [None] * len(nodes)
     if not any(map(has_c_code, nodes)):
-        return found
+        return thunks
     of_config = options is None
     options = CompilerOptions.from_config() if options is None else options
-    wanted: list[tuple[int, NodeCode, Any]] = []
+    units: list[tuple[int, NodeCode, Any]] = []
     for i, node in enumerate(nodes):
         if has_c_code(node):
             params = next(iter(params_of(node)), None)
             node_code = _node_code(node, params, options)
             if node_code is not None:
-                wanted.append((i, node_code, params))
-    node_codes, other = [node_code for _, node_code, _ in wanted], stand_in.get() if of_config else None
-    loaded = [] if not wanted else library.load(node_codes, options) if other is None else other.load(node_codes)
+                units.append((i, node_code, params))
+    node_codes, other = [node_code for _, node_code, _ in units], stand_in.get() if of_config else None
+    loaded = [] if not units else library.load(node_codes, options) if other is None else other.load(node_codes)
     if loaded is None:
-        for _, node_code, _ in wanted:
+        for _, node_code, _ in units:
             _require_perform(node_code.node, None, options)
-        return found
-    for (i, _, params), code in zip(wanted, loaded, strict=True):
+        return thunks
+    for (i, _, params), code in zip(units, loaded, strict=True):
         with _named(nodes[i], "the state of its C code was made"):
-            found[i] = CThunk(code.make(params), code)
-    return found
+            thunks[i] = CThunk(code.make(params), code)
+    return thunks
 
 
 def c_thunk(node: Apply, options: CompilerOptions | None = None) -> CThunk | None:

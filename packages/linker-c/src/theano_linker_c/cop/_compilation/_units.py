@@ -69,9 +69,9 @@ def key_of(node_code: NodeCode, toolchain: Toolchain, options: CompilerOptions) 
     """Name the code of a node by all that its machine code depends on."""
     flags = compiler_arguments(toolchain, node_code.arguments, options, cpp=False)
     shared = "\n".join((*node_code.support, *node_code.init))
-    wanted = repr((node_code.arguments, node_code.version, node_code.inputs, node_code.outputs))
+    content = repr((node_code.arguments, node_code.version, node_code.inputs, node_code.outputs))
     frame = unit_text([], cpp=False)
-    return digest(frame, shared, thunk_text(node_code, cpp=True), wanted, *flags, toolchain.identity, abi_identity())
+    return digest(frame, shared, thunk_text(node_code, cpp=True), content, *flags, toolchain.identity, abi_identity())
 
 
 def units_of(items: Sequence[tuple[NodeCode, str]]) -> list[Unit]:
@@ -79,7 +79,7 @@ def units_of(items: Sequence[tuple[NodeCode, str]]) -> list[Unit]:
     groups: dict[Any, list[tuple[NodeCode, str]]] = {}
     for node_code, key in items:
         groups.setdefault(_group(node_code, key), []).append((node_code, key))
-    return [Unit(tuple(found), found[0][0].languages) for found in groups.values()]
+    return [Unit(tuple(unit), unit[0][0].languages) for unit in groups.values()]
 
 
 def _group(node_code: NodeCode, key: str) -> Any:
@@ -142,8 +142,8 @@ class ThunkLibrary:
             return None
         return folder, toolchain
 
-    def load(self, wanted: Sequence[NodeCode], options: CompilerOptions) -> list[LoadedCode] | None:
-        """Return the machine code of each of `wanted`; None where nothing can be compiled.
+    def load(self, units: Sequence[NodeCode], options: CompilerOptions) -> list[LoadedCode] | None:
+        """Return the machine code of each of `units`; None where nothing can be compiled.
 
         Raises
         ------
@@ -156,8 +156,8 @@ class ThunkLibrary:
         folder, toolchain = found
         cache = KernelCache(folder, options.max_age, options.max_bytes)
         with self._lock:
-            keys = [key_of(node_code, toolchain, options) for node_code in wanted]
-            missing = self._missing(dict(zip(keys, wanted, strict=True)).items(), cache)
+            keys = [key_of(node_code, toolchain, options) for node_code in units]
+            missing = self._missing(dict(zip(keys, units, strict=True)).items(), cache)
             if missing:
                 with build_lock(folder, digest(*sorted(missing)), options.wait, options.timeout):
                     # Another process may have finished between our look and the lock.
@@ -166,29 +166,29 @@ class ThunkLibrary:
                         self._build(unit, toolchain, cache, options)
             return [self._loaded[key] for key in keys]
 
-    def present(self, wanted: Sequence[NodeCode], options: CompilerOptions) -> list[LoadedCode] | None:
-        """Return the machine code of each of `wanted` where all of it is loaded or on disk; None otherwise."""
+    def present(self, units: Sequence[NodeCode], options: CompilerOptions) -> list[LoadedCode] | None:
+        """Return the machine code of each of `units` where all of it is loaded or on disk; None otherwise."""
         if kernels_library.known_toolchain(options) is None:
             return None
-        found = self.toolchain(options)
-        if found is None:
+        toolchain = self.toolchain(options)
+        if toolchain is None:
             return None
-        cache = KernelCache(found[0], options.max_age, options.max_bytes)
+        cache = KernelCache(toolchain[0], options.max_age, options.max_bytes)
         with self._lock:
-            keys = [key_of(node_code, found[1], options) for node_code in wanted]
-            if self._missing(dict(zip(keys, wanted, strict=True)).items(), cache):
+            keys = [key_of(node_code, toolchain[1], options) for node_code in units]
+            if self._missing(dict(zip(keys, units, strict=True)).items(), cache):
                 return None
             return [self._loaded[key] for key in keys]
 
-    def load_beside(self, wanted: Sequence[NodeCode], options: CompilerOptions) -> None:
-        """Load the machine code of `wanted`; others need not wait while the compiler runs."""
-        own = ThunkLibrary()
+    def load_beside(self, units: Sequence[NodeCode], options: CompilerOptions) -> None:
+        """Load the machine code of `units`; others need not wait while the compiler runs."""
+        library = ThunkLibrary()
         with self._lock:
-            own._loaded.update(self._loaded)
-        own.load(wanted, options)
+            library._loaded.update(self._loaded)
+        library.load(units, options)
         with self._lock:
-            self._loaded.update(own._loaded)
-            self.compiler_runs += own.compiler_runs
+            self._loaded.update(library._loaded)
+            self.compiler_runs += library.compiler_runs
 
     def _missing(self, items: Iterable[tuple[str, NodeCode]], cache: KernelCache) -> dict[str, NodeCode]:
         """Load code from disk; returns the rest."""

@@ -84,12 +84,12 @@ def blas_arguments(
     >>> blas_arguments()
     []
     """
-    found = link_arguments(str(config.blas.ldflags))
+    arguments = link_arguments(str(config.blas.ldflags))
     return [
-        *(found.libraries if libs else ()),
-        *(found.others if flags else ()),
-        *(found.folders if libs_dir else ()),
-        *(found.headers if include_dir else ()),
+        *(arguments.libraries if libs else ()),
+        *(arguments.others if flags else ()),
+        *(arguments.folders if libs_dir else ()),
+        *(arguments.headers if include_dir else ()),
     ]
 
 
@@ -118,11 +118,11 @@ def _declared(kind: str, linked: bool) -> list[str]:
     for routine, arguments in _ROUTINES.items():
         name = kind[0].replace("f", "s") + routine
         taken = ", ".join(kinds[letter] for letter in arguments)
-        given = kind if routine in _WITH_RESULT else "void"
+        return_type = kind if routine in _WITH_RESULT else "void"
         if linked:
-            lines.append(f"{given} {name}_({taken});")
+            lines.append(f"{return_type} {name}_({taken});")
         else:
-            lines.append(f"typedef {given} (*theano_{name}_type)({taken});")
+            lines.append(f"typedef {return_type} (*theano_{name}_type)({taken});")
             lines.append(f"static void *theano_{name}_known;")
             lines.append(f'#define {name}_ ((theano_{name}_type)theano_blas_routine(&theano_{name}_known, "{name}"))')
     return lines

@@ -65,13 +65,13 @@ def read_sections(path: str, text: str, further: Sequence[str] = ()) -> dict[str
         raise ValueError(
             format_error(f"{path} has code before its first section", hint="move it below a line `#section <tag>`")
         )
-    found: dict[str, str] = {}
+    sections: dict[str, str] = {}
     for tag, code in zip(pieces[1::2], pieces[2::2], strict=True):
         if tag not in (*SECTIONS, *further):
-            known = ", ".join((*SECTIONS, *further))
-            raise ValueError(format_error(f"{path} has a section {tag!r}, which does not exist", hint=f"use {known}"))
-        found[tag] = found.get(tag, "") + code
-    return found
+            names = ", ".join((*SECTIONS, *further))
+            raise ValueError(format_error(f"{path} has a section {tag!r}, which does not exist", hint=f"use {names}"))
+        sections[tag] = sections.get(tag, "") + code
+    return sections
 
 
 class COp(Op):
@@ -136,8 +136,8 @@ class COp(Op):
                 folders.append(os.path.dirname(os.path.abspath(inspect.getfile(base))))
             except (TypeError, OSError):
                 continue  # defined where there is no file
-        found = next((p for p in (os.path.join(f, name) for f in folders) if os.path.exists(p)), None)
-        if found is None:
+        path = next((p for p in (os.path.join(f, name) for f in folders) if os.path.exists(p)), None)
+        if path is None:
             raise FileNotFoundError(
                 format_error(
                     f"{cls.__qualname__}: there is no file {name}",
@@ -145,7 +145,7 @@ class COp(Op):
                     hint="give the path relative to the file that defines the class, or an absolute one",
                 )
             )
-        return os.path.realpath(found)
+        return os.path.realpath(path)
 
     def load_c_code(self, func_files: Sequence[str]) -> dict[str, str]:
         """Read files and return the code of each section, joined over the files."""
@@ -243,10 +243,10 @@ class COp(Op):
         return self._surrounded(call, *common)
 
     def _arguments(self, inputs: Sequence[str], outputs: Sequence[str], sub: Mapping[str, str]) -> str:
-        given = [*inputs, *["NULL"] * ((self._cop_num_inputs or 0) - len(inputs))]
-        given += [f"&{name}" for name in outputs]
-        given += ["NULL"] * ((self._cop_num_outputs or 0) - len(outputs))
-        return ", ".join([*given, *([sub["params"]] if "params" in sub else [])])
+        arguments = [*inputs, *["NULL"] * ((self._cop_num_inputs or 0) - len(inputs))]
+        arguments += [f"&{name}" for name in outputs]
+        arguments += ["NULL"] * ((self._cop_num_outputs or 0) - len(outputs))
+        return ", ".join([*arguments, *([sub["params"]] if "params" in sub else [])])
 
     def c_code_cleanup(
         self, node: Apply, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: Mapping[str, str]
@@ -285,5 +285,5 @@ def _params_macros(params_type: Any) -> dict[str, Any]:
     }
     return {
         "PARAMS_TYPE": params_type.name,
-        **{f"DTYPE_PARAM_{field}": found for field, found in elements.items() if found is not None},
+        **{f"DTYPE_PARAM_{field}": value for field, value in elements.items() if value is not None},
     }

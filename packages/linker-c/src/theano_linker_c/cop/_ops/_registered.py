@@ -87,10 +87,10 @@ class RegisteredCodeOp(Op):
 
     def type_code_of(self, node: Apply) -> TypeCode:
         """Return the code for the first input; NotImplementedError where there is none."""
-        found = self.type_code.get(node.inputs[0].type)
-        if found is None:
+        code = self.type_code.get(node.inputs[0].type)
+        if code is None:
             raise NotImplementedError(f"no C code of {self} is registered for {node.inputs[0].type}")
-        return found
+        return code
 
     def c_code_names(
         self, node: Apply, inputs: Sequence[str], outputs: Sequence[str], sub: Mapping[str, str]
@@ -102,8 +102,8 @@ class RegisteredCodeOp(Op):
         self, node: Apply, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: Mapping[str, str]
     ) -> str:
         """Return the registered code."""
-        found, names = self.type_code_of(node), self.c_code_names(node, inputs, outputs, sub)
-        return found.check_input % names + found.code % names
+        code, names = self.type_code_of(node), self.c_code_names(node, inputs, outputs, sub)
+        return code.check_input % names + code.code % names
 
     def c_support_code_apply(self, node: Apply, name: str) -> str:
         """Return the registered code for the global scope."""
@@ -111,5 +111,5 @@ class RegisteredCodeOp(Op):
 
     def c_code_cache_version_apply(self, node: Apply) -> tuple[Hashable, ...]:
         """Return the registered version."""
-        found = self.type_code.get(node.inputs[0].type)
-        return () if found is None else found.version
+        code = self.type_code.get(node.inputs[0].type)
+        return () if code is None else code.version

@@ -58,8 +58,8 @@ class EnumType(CLinkerType, Type):
     def __init__(self, *, ctype: str = "double", cname: str | None = None, **constants: Any) -> None:
         values: dict[str, Number] = {}
         aliases: dict[str, str] = {}
-        for name, given in constants.items():
-            values[name], alias = _value_and_alias(name, given)
+        for name, value in constants.items():
+            values[name], alias = _value_and_alias(name, value)
             if alias is not None:
                 _check_alias(alias, name, aliases, constants)
                 aliases[alias] = name
@@ -86,8 +86,8 @@ class EnumType(CLinkerType, Type):
     def __getattr__(self, name: str) -> Number:
         constants = self.__dict__.get("constants", {})
         if name in constants:
-            found: Number = constants[name]
-            return found
+            constant: Number = constants[name]
+            return constant
         raise AttributeError(f"{type(self).__name__} has no constant {name}; it has {', '.join(constants)}")
 
     def __eq__(self, other: object) -> bool:
@@ -153,9 +153,9 @@ class EnumType(CLinkerType, Type):
                     hint="give one of its constants" + ("" if strict else ", by value, name or alias"),
                 )
             )
-        for known in self.constants.values():
-            if known == value:
-                return known
+        for constant in self.constants.values():
+            if constant == value:
+                return constant
         raise ValueError(
             format_error(f"no constant of {self} has the value {value!r}", hint="use one of its constants by name")
         )
@@ -306,25 +306,25 @@ switch (PyLong_AsLong(py_{name})) {{
 """
 
 
-def _value_and_alias(name: str, given: Any) -> tuple[Number, str | None]:
+def _value_and_alias(name: str, value: Any) -> tuple[Number, str | None]:
     alias = None
-    if isinstance(given, tuple):
-        texts = [item for item in given if isinstance(item, str)]
-        numbers = [item for item in given if not isinstance(item, str)]
+    if isinstance(value, tuple):
+        texts = [item for item in value if isinstance(item, str)]
+        numbers = [item for item in value if not isinstance(item, str)]
         if len(texts) != 1 or len(numbers) != 1:
             raise TypeError(
-                format_error(f"the constant {name} is given as {given!r}", hint=f"write {name}=('alias', value)")
+                format_error(f"the constant {name} is given as {value!r}", hint=f"write {name}=('alias', value)")
             )
-        (alias,), (given,) = texts, numbers
-    if isinstance(given, (bool, np.bool_)):
-        return int(given), alias
-    if isinstance(given, (int, np.integer)):
-        return int(given), alias
-    if isinstance(given, (float, np.floating)):
-        return float(given), alias
+        (alias,), (value,) = texts, numbers
+    if isinstance(value, (bool, np.bool_)):
+        return int(value), alias
+    if isinstance(value, (int, np.integer)):
+        return int(value), alias
+    if isinstance(value, (float, np.floating)):
+        return float(value), alias
     raise TypeError(
         format_error(
-            f"the constant {name} has a value of type {type(given).__name__}", hint="use an int, a float or a bool"
+            f"the constant {name} has a value of type {type(value).__name__}", hint="use an int, a float or a bool"
         )
     )
 

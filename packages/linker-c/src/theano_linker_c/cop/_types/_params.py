@@ -105,8 +105,8 @@ def _mark(value: Any) -> Hashable:
     """Return something hashable that is equal for equal values."""
     if isinstance(value, np.ndarray):
         return (str(value.dtype), value.shape, value.tobytes())
-    found: Hashable = value
-    return found
+    mark: Hashable = value
+    return mark
 
 
 class ParamsType(CLinkerType, Type):
@@ -265,11 +265,11 @@ class ParamsType(CLinkerType, Type):
         TypeError
             If a field gets no value, or one that its type refuses.
         """
-        found: dict[str, Any] = {}
+        parameters: dict[str, Any] = {}
         for source in objects:
-            found.update({field: getattr(source, field) for field in self.fields if hasattr(source, field)})
-        found.update(kwargs)
-        return self.filter(Params(self, **found), strict=False, allow_downcast=True)
+            parameters.update({field: getattr(source, field) for field in self.fields if hasattr(source, field)})
+        parameters.update(kwargs)
+        return self.filter(Params(self, **parameters), strict=False, allow_downcast=True)
 
     def extended(self, **kwargs: Type) -> ParamsType:
         """Return a type with more fields, or other types for present ones."""
@@ -435,7 +435,9 @@ theano_label_{i}:;
 
     def c_compiler(self) -> Any:
         """Return the compiler that one of the types asks for."""
-        return next((found for t in self.types if (found := ask(t, "c_compiler", default=None)) is not None), None)
+        return next(
+            (compiler for t in self.types if (compiler := ask(t, "c_compiler", default=None)) is not None), None
+        )
 
     def c_code_cache_version(self) -> tuple[Hashable, ...]:
         """Return the versions of the types; empty if one has none."""

@@ -149,9 +149,11 @@ def file_text(
     used |= called.difference(IN_PLACE)
     declared = [_declaration(name, vectors) for name in sorted(used) if _base(name)]
     declared += [form.text for form in forms]
-    own = [form.begin for form in forms]
-    users = [*(form.end for form in forms), *headers, *own] if headers else []
-    return "\n".join(["#include <stdint.h>", *declared, *pointers, *own, *helpers, *users, *definitions, ""])
+    definitions_in_place = [form.begin for form in forms]
+    users = [*(form.end for form in forms), *headers, *definitions_in_place] if headers else []
+    return "\n".join(
+        ["#include <stdint.h>", *declared, *pointers, *definitions_in_place, *helpers, *users, *definitions, ""]
+    )
 
 
 def special_functions(texts: Iterable[str]) -> dict[str, int]:

@@ -43,12 +43,12 @@ def link_arguments(text: str) -> LinkArguments:
     >>> link_arguments("-L/opt/blas -lopenblas").libraries
     ('openblas',)
     """
-    found: dict[str, list[str]] = {"-l": [], "-L": [], "-I": [], "": []}
+    arguments: dict[str, list[str]] = {"-l": [], "-L": [], "-I": [], "": []}
     words = iter(shlex.split(text))
     for word in words:
-        key = word[:2] if word[:2] in found else ""
-        found[key].append((word[2:] or next(words, "")) if key else word)
-    return LinkArguments(tuple(found["-l"]), tuple(found["-L"]), tuple(found["-I"]), tuple(found[""]))
+        key = word[:2] if word[:2] in arguments else ""
+        arguments[key].append((word[2:] or next(words, "")) if key else word)
+    return LinkArguments(tuple(arguments["-l"]), tuple(arguments["-L"]), tuple(arguments["-I"]), tuple(arguments[""]))
 
 
 def library_files(arguments: LinkArguments) -> list[str]:
@@ -65,9 +65,9 @@ def library_files(arguments: LinkArguments) -> list[str]:
 
 def _file_of(name: str, folders: tuple[str, ...]) -> str:
     suffix = {"darwin": ".dylib", "win32": ".dll"}.get(sys.platform, ".so")
-    own = f"{'' if sys.platform == 'win32' else 'lib'}{name}{suffix}"
-    here = (path for path in (os.path.join(folder, own) for folder in folders) if os.path.exists(path))
-    return next(here, None) or ctypes.util.find_library(name) or own
+    file_name = f"{'' if sys.platform == 'win32' else 'lib'}{name}{suffix}"
+    here = (path for path in (os.path.join(folder, file_name) for folder in folders) if os.path.exists(path))
+    return next(here, None) or ctypes.util.find_library(name) or file_name
 
 
 @cache

@@ -29,9 +29,9 @@ def special_address(name: str, count: int) -> int:
     >>> special_address("psi", 1) != 0
     True
     """
-    wanted = f"double ({'double, ' * count}int __pyx_skip_dispatch)"
+    signature = f"double ({'double, ' * count}int __pyx_skip_dispatch)"
     for key, capsule in cython_special().__pyx_capi__.items():
-        if _VARIANT.sub("", key) == name and capsule_name(capsule) == wanted:
+        if _VARIANT.sub("", key) == name and capsule_name(capsule) == signature:
             return capsule_pointer(capsule)
     return 0
 

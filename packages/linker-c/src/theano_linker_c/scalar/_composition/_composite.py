@@ -168,8 +168,8 @@ class Composite(HasProgram):
         """Give a block of C statements that set the variables `outputs` from `inputs`."""
         args = [CValue(text, x.type.dtype) for text, x in zip(inputs, node.inputs, strict=True)]
         names = [f"{name}_{i}" for i in range(self.nout)]
-        given = [f"{output} = {text};" for output, text in zip(outputs, names, strict=True)]
-        return "\n".join(["{", *self.c_statements(args, names), *given, "}"])
+        statements = [f"{output} = {text};" for output, text in zip(outputs, names, strict=True)]
+        return "\n".join(["{", *self.c_statements(args, names), *statements, "}"])
 
     def c_statements(self, args: Sequence[CValue], names: Sequence[str]) -> list[str]:
         """Give C statements that define temporaries, and then a variable for each result."""
@@ -197,8 +197,8 @@ def _without_float16(program: ScalarProgram) -> ScalarProgram:
         constants.append(builder.constant(wider or dtype, value))
     for step in program.steps:
         op = cast("float32") if step.op == cast("float16") else step.op
-        given = [numbers[n] if n >= 0 else constants[-1 - n] for n in step.args]
-        numbers.extend(builder.step(op, given, [builder.dtype_of(n) for n in given]))
+        arguments = [numbers[n] if n >= 0 else constants[-1 - n] for n in step.args]
+        numbers.extend(builder.step(op, arguments, [builder.dtype_of(n) for n in arguments]))
     return builder.finish([numbers[n] if n >= 0 else constants[-1 - n] for n in program.outputs])
 
 
@@ -216,10 +216,10 @@ def _pullback(node: Apply, cotangents: list[Any]) -> list[Any]:
         if cotangent is not None:
             seeds[output] = cotangent if output not in seeds else seeds[output] + cotangent
     found = reverse_accumulate(nodes, seeds, scalar_pullback)
-    wanted = [found.get(x) for x in fresh]
-    present = [w for w in wanted if w is not None]
+    gradients = [found.get(x) for x in fresh]
+    present = [w for w in gradients if w is not None]
     on_inputs = iter(_substitute(present, fresh, inputs))
-    return [None if w is None else next(on_inputs) for w in wanted]
+    return [None if w is None else next(on_inputs) for w in gradients]
 
 
 @pushforward.register(Composite)
@@ -227,16 +227,16 @@ def _pushforward(node: Apply, tangents: list[Any]) -> list[Any]:
     inputs = [as_scalar(x) for x in node.inputs]
     fresh = [x.type() for x in inputs]
     outputs = node.op.program.retyped([x.dtype for x in inputs]).rebuild(fresh)
-    known: dict[Variable, Any] = {x: t for x, t in zip(fresh, tangents, strict=True) if t is not None}
+    tangent_of: dict[Variable, Any] = {x: t for x, t in zip(fresh, tangents, strict=True) if t is not None}
     for inner in applys_between(fresh, outputs):
-        given = [known.get(x) for x in inner.inputs]
-        if any(t is not None for t in given):
-            (result,) = pushforward.lookup(inner.op)(inner, given)
+        tangents_of_inputs = [tangent_of.get(x) for x in inner.inputs]
+        if any(t is not None for t in tangents_of_inputs):
+            (result,) = pushforward.lookup(inner.op)(inner, tangents_of_inputs)
             if result is not None:
-                known[inner.outputs[0]] = result
-    wanted = [known.get(x) for x in outputs]
-    on_inputs = iter(_substitute([w for w in wanted if w is not None], fresh, inputs))
-    return [None if w is None else next(on_inputs) for w in wanted]
+                tangent_of[inner.outputs[0]] = result
+    tangents_of_outputs = [tangent_of.get(x) for x in outputs]
+    on_inputs = iter(_substitute([w for w in tangents_of_outputs if w is not None], fresh, inputs))
+    return [None if w is None else next(on_inputs) for w in tangents_of_outputs]
 
 
 def _substitute(outputs: Sequence[Any], old: Sequence[Any], new: Sequence[Any]) -> list[Any]:

@@ -105,13 +105,13 @@ class ScalarProgram:
     def run(self, values: Sequence[Any]) -> list[Any]:
         """Compute the results from input values, arrays or NumPy scalars; a value is dropped after its last use."""
         last = {number: i for i, step in enumerate(self.steps) for number in step.args}
-        kept = set(self.outputs)
+        needed = set(self.outputs)
         live: dict[int, Any] = dict(enumerate(map(_as_dtype, values, self.input_dtypes)))
         live.update({-1 - k: self.constant(-1 - k) for k in range(len(self.constants))})
         for i, step in enumerate(self.steps):
             live[len(self.input_dtypes) + i] = step.op.evaluate(*(live[number] for number in step.args))
             for number in set(step.args):
-                if last[number] == i and number not in kept:
+                if last[number] == i and number not in needed:
                     del live[number]
         return [live[number] for number in self.outputs]
 
@@ -141,11 +141,11 @@ class ScalarProgram:
             literals.append(CValue(c_literal(value, dtype), dtype, value))
         definitions = []
         for i, step in enumerate(self.steps):
-            given = [values[number] if number >= 0 else literals[-1 - number] for number in step.args]
+            arguments = [values[number] if number >= 0 else literals[-1 - number] for number in step.args]
             name = f"{prefix}{i}"
-            definitions.append(Definition.of(step.op, given, [name]))
-            whole = "int" in step.dtype and len(given) == 1 and given[0].dtype.startswith("float")
-            values.append(CValue(name, step.dtype, truncated=whole))
+            definitions.append(Definition.of(step.op, arguments, [name]))
+            from_float = "int" in step.dtype and len(arguments) == 1 and arguments[0].dtype.startswith("float")
+            values.append(CValue(name, step.dtype, truncated=from_float))
         return definitions, [values[n] if n >= 0 else literals[-1 - n] for n in self.outputs]
 
     @property
@@ -215,9 +215,9 @@ class ProgramBuilder:
         dtypes = [self.dtype_of(n) for n in numbers]
         constants = [self.constant(*constant) for constant in program.constants]
         for step in program.steps:
-            given = [numbers[n] if n >= 0 else constants[-1 - n] for n in step.args]
+            arguments = [numbers[n] if n >= 0 else constants[-1 - n] for n in step.args]
             kinds = [dtypes[n] if n >= 0 else program.constants[-1 - n][0] for n in step.args]
-            (number,) = self.step(step.op, given, kinds)
+            (number,) = self.step(step.op, arguments, kinds)
             numbers.append(number)
             dtypes.append(self._steps[number - len(self.input_dtypes)].dtype)
         return [numbers[n] if n >= 0 else constants[-1 - n] for n in program.outputs]
@@ -316,16 +316,16 @@ def reverse_accumulate(
     """Carry cotangents from the results of `nodes` (in topological order) back to all their inputs."""
     cotangents = dict(seeds)
     for node in reversed(nodes):
-        given = cotangents.get(node.outputs[0])
-        if given is None:
+        cotangent = cotangents.get(node.outputs[0])
+        if cotangent is None:
             continue
-        for variable, part in zip(node.inputs, rule_of(node.op)(node, [given]), strict=True):
+        for variable, part in zip(node.inputs, rule_of(node.op)(node, [cotangent]), strict=True):
             if part is not None:
-                known = cotangents.get(variable)
-                if known is None or not isinstance(part.type, ScalarType):
+                total = cotangents.get(variable)
+                if total is None or not isinstance(part.type, ScalarType):
                     cotangents[variable] = part
-                elif isinstance(known.type, ScalarType):
-                    cotangents[variable] = known + part
+                elif isinstance(total.type, ScalarType):
+                    cotangents[variable] = total + part
     return cotangents
 
 

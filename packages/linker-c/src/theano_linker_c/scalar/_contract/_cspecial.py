@@ -74,8 +74,8 @@ def special_definitions(names: Iterable[str]) -> list[str]:
     >>> len(special_definitions(["gammaln"]))
     2
     """
-    wanted = list(names)
-    for name in wanted:
+    names_needed = list(names)
+    for name in names_needed:
         if _PREFIX + name not in special_functions():
             raise KeyError(name)
-    return with_called([_PREFIX + name for name in wanted], special_functions())
+    return with_called([_PREFIX + name for name in names_needed], special_functions())

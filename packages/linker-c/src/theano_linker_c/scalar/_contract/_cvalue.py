@@ -188,8 +188,8 @@ def c_special(function: str, dtype: str, *args: CValue) -> str:
 
     The kernel calls it through a pointer, which is set when the kernel is loaded.
     """
-    given = ", ".join(c_cast(arg, "float64") for arg in args)
-    return f"({c_type(dtype)})theano_special_{function}({given}, 0)"
+    arguments = ", ".join(c_cast(arg, "float64") for arg in args)
+    return f"({c_type(dtype)})theano_special_{function}({arguments}, 0)"
 
 
 def c_loaded(text: str, dtype: str) -> str:

@@ -214,19 +214,19 @@ def _nearest(op: Any) -> str:
 
 def _own_gradient(node: Apply, cotangents: list[Any]) -> Sequence[Any]:
     op: Any = node.op
-    given = list(node.inputs)
+    operands = list(node.inputs)
     if _nearest(op) == "L_op":
-        parts = op.L_op(given, list(node.outputs), cotangents)
+        parts = op.L_op(operands, list(node.outputs), cotangents)
     else:
-        parts = op.grad(given, cotangents)
-    if not isinstance(parts, (list, tuple)) or len(parts) != len(given):
+        parts = op.grad(operands, cotangents)
+    if not isinstance(parts, (list, tuple)) or len(parts) != len(operands):
         raise ScalarTypeError(
             format_error(
-                f"the gradient of {op} returned {parts!r} for {len(given)} inputs",
+                f"the gradient of {op} returned {parts!r} for {len(operands)} inputs",
                 hint="return a list with one scalar expression for each input, None where there is no dependence",
             )
         )
-    return [_own_part(x, part) for x, part in zip(given, parts, strict=True)]
+    return [_own_part(x, part) for x, part in zip(operands, parts, strict=True)]
 
 
 def _own_part(x: Any, part: Any) -> Any:
@@ -238,5 +238,5 @@ def _own_part(x: Any, part: Any) -> Any:
     if isinstance(part, Variable) and is_undefined(part):
         return part
     value = as_scalar(part)
-    wanted = "float64" if is_discrete(x.dtype) else x.dtype
-    return value if value.dtype == wanted else OperatorSet.table["cast_" + wanted](value)
+    part_dtype = "float64" if is_discrete(x.dtype) else x.dtype
+    return value if value.dtype == part_dtype else OperatorSet.table["cast_" + part_dtype](value)

@@ -150,8 +150,8 @@ class ScalarOp(Op):
         return vars(self).get("output_types_preference") == vars(other).get("output_types_preference")
 
     def __hash__(self) -> int:
-        own = vars(self).get("output_types_preference")
-        return super().__hash__() if own is None else hash((super().__hash__(), own))
+        preference = vars(self).get("output_types_preference")
+        return super().__hash__() if preference is None else hash((super().__hash__(), preference))
 
     def __str__(self) -> str:
         if self.name:
@@ -190,8 +190,8 @@ class ScalarOp(Op):
         dtypes = self.result_dtypes(*map(dtype_name, values))
         if self._usual is None:
             return number_by_number(self, values, dtypes)
-        found = self._usual.evaluate(*values)
-        parts = found if self.nout > 1 else (found,)
+        result = self._usual.evaluate(*values)
+        parts = result if self.nout > 1 else (result,)
         results = [np.asarray(part).astype(dtype)[()] for part, dtype in zip(parts, dtypes, strict=True)]
         return tuple(results) if self.nout > 1 else results[0]
 
@@ -212,10 +212,10 @@ class ScalarOp(Op):
             return None
         if self.nout != 1:
             raise NoNativeForm(f"{self} has {self.nout} results; it runs in Python")
-        given = [arg.dtype for arg in args]
-        (dtype,) = self.result_dtypes(*given)
+        dtypes = [arg.dtype for arg in args]
+        (dtype,) = self.result_dtypes(*dtypes)
         usual = self.usual
-        (computed,) = usual.result_dtypes(*given)
+        (computed,) = usual.result_dtypes(*dtypes)
         text = usual.c_expression(args, computed)
         if computed != dtype:
             text = c_cast(CValue(f"({text})", computed), dtype)

@@ -35,8 +35,8 @@ def number_by_number(op: Any, values: Sequence[Any], dtypes: Sequence[str]) -> A
     """Compute a user's op elementwise: with the NumPy function of its ``nfunc_spec``, or its `impl` on each element."""
     function = _numpy_function(op.nfunc_spec, len(values), op.nout)
     if function is not None:
-        found = function(*values)
-        parts = found if op.nout > 1 else (found,)
+        result = function(*values)
+        parts = result if op.nout > 1 else (result,)
         results = [np.asarray(part).astype(dtype)[()] for part, dtype in zip(parts, dtypes, strict=True)]
     else:
         results = _each(op, values, dtypes)
@@ -49,8 +49,8 @@ def _each(op: Any, values: Sequence[Any], dtypes: Sequence[str]) -> list[Any]:
     arrays = tuple(a.astype(object) if a.dtype.kind in "biu" else a for a in arrays)
     results = [np.empty(arrays[0].shape, dtype) for dtype in dtypes]
     for index in np.ndindex(*arrays[0].shape):
-        found = op.impl(*(array[index] for array in arrays))
-        for result, part in zip(results, found if op.nout > 1 else (found,), strict=True):
+        outcome = op.impl(*(array[index] for array in arrays))
+        for result, part in zip(results, outcome if op.nout > 1 else (outcome,), strict=True):
             result[index] = part
     return [result[()] for result in results]
 
@@ -58,15 +58,15 @@ def _each(op: Any, values: Sequence[Any], dtypes: Sequence[str]) -> list[Any]:
 def native_statements(op: Any, args: Sequence[CValue], names: Sequence[str]) -> list[str]:
     """Put the C code of a user's op into a block of its own."""
     node = _node(op, [arg.dtype for arg in args])
-    statements, given = [], []
+    statements, arguments = [], []
     for i, arg in enumerate(args):
         text = arg.text
         if not text.isidentifier():
             text = f"{names[0]}_{i}"
             statements.append(f"const {c_type(arg.dtype)} {text} = {arg.text};")
-        given.append(text)
+        arguments.append(text)
     statements += [f"{c_type(v.type.dtype)} {name};" for v, name in zip(node.outputs, names, strict=True)]
-    return [*statements, f"{{ {_code(op, node, _name(op, node), given, list(names))} }}"]
+    return [*statements, f"{{ {_code(op, node, _name(op, node), arguments, list(names))} }}"]
 
 
 def support_code(op: Any, dtypes: Sequence[str]) -> tuple[str, ...]:
@@ -143,5 +143,5 @@ def _numpy_function(spec: Any, nin: int, nout: int) -> Callable[..., Any] | None
     if spec is None:
         return None
     name, count, results = spec
-    found: Callable[..., Any] | None = getattr(np, name, None)
-    return found if (count, results) == (nin, nout) else None
+    function: Callable[..., Any] | None = getattr(np, name, None)
+    return function if (count, results) == (nin, nout) else None

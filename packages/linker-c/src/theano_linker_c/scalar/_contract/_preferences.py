@@ -90,10 +90,10 @@ def upgrade_to_float_no_complex(*types: ScalarType) -> tuple[ScalarType, ...]:
     return upgrade_to_float(*map(_not_complex, types))
 
 
-def _not_complex(given: ScalarType) -> ScalarType:
-    if is_complex(given.dtype):
+def _not_complex(types: ScalarType) -> ScalarType:
+    if is_complex(types.dtype):
         raise ScalarTypeError(format_error("complex numbers are not supported", hint="take the real part first"))
-    return given
+    return types
 
 
 class transfer_type:  # used as a function, with values that compare
@@ -153,12 +153,12 @@ class unary_out_lookup:  # as above
 
     def __call__(self, *types: ScalarType) -> tuple[ScalarType, ...]:
         (given,) = types
-        found = self.type_table.get(given)
-        if found is None:
+        dtypes = self.type_table.get(given)
+        if dtypes is None:
             raise ScalarTypeError(
                 format_error(f"{given} is not supported", hint=f"cast to one of {', '.join(map(str, self.type_table))}")
             )
-        return tuple(found) if isinstance(found, (list, tuple)) else (found,)
+        return tuple(dtypes) if isinstance(dtypes, (list, tuple)) else (dtypes,)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, unary_out_lookup) and other.type_table == self.type_table

@@ -200,8 +200,8 @@ def _first_integral(x: Any) -> Any:
     near = 1 / math.sqrt(math.pi) - x * scipy_special().erfcx(x)
     end = np.minimum(7.0, 20 / np.where(x > 1, x, 1))
     far = np.zeros_like(x)
-    for place, weight in zip(*np.polynomial.legendre.leggauss(60), strict=True):
-        t = end * (place + 1) / 2
+    for node, weight in zip(*np.polynomial.legendre.leggauss(60), strict=True):
+        t = end * (node + 1) / 2
         far = far + weight * end / math.sqrt(math.pi) * t * np.exp(-t * t - 2 * np.where(x < np.inf, x, 1) * t)
     return np.where(x > 1, np.where(x == np.inf, 0, far), near).astype(dtype)
 

@@ -81,14 +81,14 @@ class PolyGamma(SpecialFunction, UnaryScalarOp):
 @cache
 def _cot_derivative(order: int) -> tuple[int, ...]:
     """Give the derivative of cot of some order, as coefficients of powers of cot: its derivative is ``-1 - cot**2``."""
-    found = [0, 1]
+    coefficients = [0, 1]
     for _ in range(order):
-        slopes = [power * coefficient for power, coefficient in enumerate(found)][1:]
-        found = [0] * (len(slopes) + 2)
+        slopes = [power * coefficient for power, coefficient in enumerate(coefficients)][1:]
+        coefficients = [0] * (len(slopes) + 2)
         for power, slope in enumerate(slopes):
-            found[power] -= slope
-            found[power + 2] -= slope
-    return tuple(found)
+            coefficients[power] -= slope
+            coefficients[power + 2] -= slope
+    return tuple(coefficients)
 
 
 @cache

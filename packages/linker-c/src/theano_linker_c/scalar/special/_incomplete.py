@@ -114,8 +114,8 @@ class GammaIncDer(SpecialFunction, BinaryScalarOp):
 
     def c_expression(self, args: Sequence[CValue], result: str) -> str:
         """Call the function of the preamble."""
-        given = ", ".join(c_cast(arg, "float64") for arg in args)
-        return f"({c_type(result)})theano_gamma_inc_der({given})"
+        arguments = ", ".join(c_cast(arg, "float64") for arg in args)
+        return f"({c_type(result)})theano_gamma_inc_der({arguments})"
 
     def c_preamble(self, dtypes: Sequence[str]) -> tuple[str, ...]:
         """Define the function."""

@@ -121,14 +121,14 @@ class GpuDnnConvDesc(Op):
     def host_op(self, kinds: Sequence[type[BaseAbstractConv]]) -> BaseAbstractConv:
         """Return the op of the host that is described, of the first of some classes for images or the second."""
         make: Any = kinds[len(self.subsample) - 2]
-        made: BaseAbstractConv = make(
+        op: BaseAbstractConv = make(
             border_mode=self.border_mode,
             subsample=self.subsample,
             filter_flip=self.conv_mode == "conv",
             filter_dilation=self.dilation,
             num_groups=self.num_groups,
         )
-        return made
+        return op
 
 
 class _Convolution(DnnBase):
@@ -171,14 +171,14 @@ class _Convolution(DnnBase):
             If `beta` is given, and that operand is a shape.
         """
         factors = operands[4:]
-        made = super().__call__(*operands[:4], **options)
+        result = super().__call__(*operands[:4], **options)
         alpha, beta = (*factors, *(None,) * 2)[:2] if len(factors) <= 2 else self._too_many(len(operands))
         if _is_number(alpha, 1) and _is_number(beta, 0):
-            return made
-        name = made.type.context_name
-        total = host_from_gpu(made) * cast(1 if alpha is None else alpha, made.type.dtype)
+            return result
+        name = result.type.context_name
+        total = host_from_gpu(result) * cast(1 if alpha is None else alpha, result.type.dtype)
         if not _is_number(beta, 0):
-            total = total + cast(beta, made.type.dtype) * self._output(operands[2], made.type.ndim)
+            total = total + cast(beta, result.type.dtype) * self._output(operands[2], result.type.ndim)
         return as_gpuarray_variable(total, name)
 
     def _too_many(self, count: int) -> Any:
@@ -242,9 +242,9 @@ class _Convolution(DnnBase):
         """Return the kernel by which the library computes, with the algorithm."""
         if not isinstance(kernel, ConvolutionKernel):
             return kernel
-        known = len(kernel.strides) < 3 or self.algo in self._algorithms_3d
+        is_supported = len(kernel.strides) < 3 or self.algo in self._algorithms_3d
         chosen = ChosenOnce() if self.algo.endswith("_once") else None
-        return DnnConvolutionKernel(kernel, self.algo if known else "none", chosen)
+        return DnnConvolutionKernel(kernel, self.algo if is_supported else "none", chosen)
 
     @classmethod
     def of(cls, host_op: Op, algo: str | None = None) -> Self:
@@ -367,8 +367,8 @@ class _Gradient(_Convolution):
                     )
                 )
             return as_lengths(like.shape, count + 2)[-count:]
-        known = None if kind is None else kind.shape[0]
-        lengths = as_lengths(like, count + 2 if known is None else known)
+        length = None if kind is None else kind.shape[0]
+        lengths = as_lengths(like, count + 2 if length is None else length)
         return lengths if len(lengths) == count else self._checked(op, first, topgrad, lengths)
 
     def _checked(self, op: Self, first: Any, topgrad: Any, lengths: Sequence[Any]) -> Sequence[Any]:

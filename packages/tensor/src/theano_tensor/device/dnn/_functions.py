@@ -29,8 +29,8 @@ def _operands(where: str, precision: str | None, *given: TensorLike) -> tuple[li
     name = infer_context_name(*given)
     hosts = [as_tensor_variable(v) for v in given]
     dtypes = [v.type.dtype for v in hosts]
-    dtype, own = working_dtype(where, precision, *dtypes), working_dtype(where, "as_input", *dtypes)
-    return [as_gpuarray_variable(v if v.type.dtype == dtype else cast(v, dtype), name) for v in hosts], own, name
+    dtype, own_dtype = working_dtype(where, precision, *dtypes), working_dtype(where, "as_input", *dtypes)
+    return [as_gpuarray_variable(v if v.type.dtype == dtype else cast(v, dtype), name) for v in hosts], own_dtype, name
 
 
 def _returned(result: Variable, dtype: str, name: Hashable) -> Any:
@@ -316,17 +316,17 @@ def dnn_batch_normalization_train(
         As :func:`theano.tensor.nnet.bn.batch_normalization_train`; also if the mode is unknown.
     """
     one_of("dnn_batch_normalization_train", "mode", mode, ("per-activation", "spatial"))
-    given = [v for v in (inputs, gamma, beta, running_mean, running_var) if v is not None]
-    name = infer_context_name(*given)
+    operands = [v for v in (inputs, gamma, beta, running_mean, running_var) if v is not None]
+    name = infer_context_name(*operands)
     results = batch_normalization_train(
         inputs, gamma, beta, mode, epsilon, running_average_factor, running_mean, running_var
     )
-    running = given[3:]
-    arrays = [_array(v) for v in given]
+    running = operands[3:]
+    arrays = [_array(v) for v in operands]
     numbers = [_number(v) for v in ([epsilon, running_average_factor] if running else [epsilon])]
     layer = NormalizationLayer(mode, bool(running))
-    found = library_results(layer, name, *arrays[:3], *numbers, *arrays[3:])
-    return tuple(found or (as_gpuarray_variable(v, name) for v in results))
+    outcomes = library_results(layer, name, *arrays[:3], *numbers, *arrays[3:])
+    return tuple(outcomes or (as_gpuarray_variable(v, name) for v in results))
 
 
 def _number(v: Any) -> Any:
@@ -367,5 +367,5 @@ def dnn_batch_normalization_test(
     name = infer_context_name(inputs, gamma, beta, mean, var)
     result = batch_normalization_test(inputs, gamma, beta, mean, var, mode, epsilon)
     arrays = [_array(v) for v in (inputs, gamma, beta, mean, var)]
-    found = library_results(NormalizationLayerTest(mode), name, *arrays, _number(epsilon))
-    return found[0] if found is not None else as_gpuarray_variable(result, name)
+    results = library_results(NormalizationLayerTest(mode), name, *arrays, _number(epsilon))
+    return results[0] if results is not None else as_gpuarray_variable(result, name)

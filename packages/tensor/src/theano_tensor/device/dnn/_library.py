@@ -128,8 +128,8 @@ def library_results(op: LayerOp, context_name: Hashable, *inputs: Any) -> list[A
         return None
     if not op.takes(inputs):
         return None
-    made: dict[str, Any] = {"return_list": True}
-    return list(GpuDnnLayer(op)(*inputs, **made))
+    options: dict[str, Any] = {"return_list": True}
+    return list(GpuDnnLayer(op)(*inputs, **options))
 
 
 class _Kernels:
@@ -142,15 +142,15 @@ class _Kernels:
 
     def __call__(self, recorder: Any, operands: Sequence[Any]) -> Sequence[Any]:
         if self._found is None:
-            given = [kind.make_variable() for kind in self._types]
-            graph = FunctionGraph(given, self._op.expression(*given), clone=False)
-            self._found = given, graph.toposort(), list(graph.outputs)
+            variables = [kind.make_variable() for kind in self._types]
+            graph = FunctionGraph(variables, self._op.expression(*variables), clone=False)
+            self._found = variables, graph.toposort(), list(graph.outputs)
         inputs, nodes, outputs = self._found
-        known: dict[Variable, Any] = dict(zip(inputs, operands, strict=True))
+        replacements: dict[Variable, Any] = dict(zip(inputs, operands, strict=True))
         for node in nodes:
-            given = [np.asarray(v.data) if isinstance(v, Constant) else known[v] for v in node.inputs]
-            known.update(zip(node.outputs, _run(recorder, node, given), strict=True))
-        return [np.asarray(v.data) if isinstance(v, Constant) else known[v] for v in outputs]
+            variables = [np.asarray(v.data) if isinstance(v, Constant) else replacements[v] for v in node.inputs]
+            replacements.update(zip(node.outputs, _run(recorder, node, variables), strict=True))
+        return [np.asarray(v.data) if isinstance(v, Constant) else replacements[v] for v in outputs]
 
 
 def _run(recorder: Any, node: Apply, given: Sequence[Any]) -> Sequence[Any]:
@@ -186,11 +186,11 @@ def _shape(node: Apply[LayerOp], input_shapes: list[Any]) -> Sequence[Any]:
 def _by_expression(node: Apply[LayerOp], cotangents: list[Variable]) -> list[Variable | None]:
     inputs = [v.type.make_variable() for v in node.inputs]
     outputs = node.op.expression(*inputs)
-    known = {v: g for v, g in zip(outputs, cotangents, strict=True) if _is_there(g)}
+    cotangent_of = {v: g for v, g in zip(outputs, cotangents, strict=True) if _is_there(g)}
     # Of the results, averages are inputs of others, and cotangents to them are added.
     with config.change_flags(warn_integer_gradient=False):
-        found = backward(known, inputs, additive=True)
-    return _placed(node, inputs, outputs, found)
+        gradients = backward(cotangent_of, inputs, additive=True)
+    return _placed(node, inputs, outputs, gradients)
 
 
 @pushforward.register(LayerOp)
@@ -222,10 +222,10 @@ def _is_there(cotangent: Variable) -> bool:
 def _pullback(node: Apply[GpuDnnLayer], cotangents: list[Variable]) -> Sequence[Variable | None]:
     op: Any = node.op.host_op
     name = node.outputs[0].type.context_name
-    given = [as_gpuarray_variable(g, name) if _is_there(g) else None for g in cotangents]
-    found = op.gradient(node.inputs, node.outputs, given)
-    if found is not None:
-        return [host_from_gpu(v) if isinstance(getattr(v, "type", None), GpuArrayType) else v for v in found]
+    cotangents_on_device = [as_gpuarray_variable(g, name) if _is_there(g) else None for g in cotangents]
+    gradients = op.gradient(node.inputs, node.outputs, cotangents_on_device)
+    if gradients is not None:
+        return [host_from_gpu(v) if isinstance(getattr(v, "type", None), GpuArrayType) else v for v in gradients]
     host = [host_from_gpu(g) if isinstance(g.type, GpuArrayType) else g for g in cotangents]
     return _by_expression(node.op.host_node(node, transfer=True), host)
 

@@ -85,8 +85,8 @@ def known_shapes(node: Apply) -> list[Any] | None:
     images, filters = _complete(host.imshp), _complete(host.kshp)
     arrays = [_shape_of(v) for v in node.inputs[:2]]
     if len(node.inputs) == 2:
-        found = [arrays[0] or images, arrays[1] or filters]
-        return None if None in found else found
+        shapes = [arrays[0] or images, arrays[1] or filters]
+        return None if None in shapes else shapes
     lengths = _value_of(node.inputs[2])
     by_filters = "gradWeights" in type(host).__name__
     result, other = (filters, images) if by_filters else (images, filters)
@@ -107,11 +107,11 @@ def _complete(shape: Any) -> tuple[int, ...] | None:
 
 def _shape_of(variable: Variable) -> tuple[int, ...] | None:
     """Return the shape that a type tells, or a test value has."""
-    found = _complete(getattr(variable.type, "shape", None))
-    if found is None:
+    lengths = _complete(getattr(variable.type, "shape", None))
+    if lengths is None:
         value = _value_of(variable)
-        found = None if value is None else tuple(np.shape(value))
-    return found
+        lengths = None if value is None else tuple(np.shape(value))
+    return lengths
 
 
 def _value_of(variable: Variable) -> Any:
@@ -120,12 +120,12 @@ def _value_of(variable: Variable) -> Any:
     shared = getattr(variable, "get_value", None)
     if shared is not None:
         return shared(borrow=True)
-    given = getattr(variable.tag, "test_value", None) if variable.has_tag() else None
+    test_value = getattr(variable.tag, "test_value", None) if variable.has_tag() else None
     # A transferred variable has the test value of its source.
     node = variable.owner
-    if given is None and node is not None and len(node.inputs) == 1 and type(node.op).__name__ == "GpuFromHost":
+    if test_value is None and node is not None and len(node.inputs) == 1 and type(node.op).__name__ == "GpuFromHost":
         return _value_of(node.inputs[0])
-    return given
+    return test_value
 
 
 def _tell(level: int, text: str) -> None:

@@ -106,9 +106,9 @@ class NormalizationLayer(_Normalization):
         if cotangents[0] is None or any(v is not None for v in cotangents[1:]) or not _is_constant(inputs[3]):
             return None
         layer = GpuDnnLayer(NormalizationLayerGrad(self.mode))
-        made: dict[str, Any] = {"return_list": True}
-        found = layer(inputs[0], cotangents[0], inputs[1], outputs[1], outputs[2], inputs[3], **made)
-        return [*found, as_tensor_variable(np.zeros((), inputs[3].type.dtype)), *(None for _ in inputs[4:])]
+        options: dict[str, Any] = {"return_list": True}
+        results = layer(inputs[0], cotangents[0], inputs[1], outputs[1], outputs[2], inputs[3], **options)
+        return [*results, as_tensor_variable(np.zeros((), inputs[3].type.dtype)), *(None for _ in inputs[4:])]
 
 
 class NormalizationLayerTest(_Normalization):

@@ -29,9 +29,9 @@ def working_dtype(where: str, precision: str | None, *dtypes: str) -> str:
     """
     chosen = config.dnn.conv.precision if precision is None else precision
     one_of(where, "precision", chosen, PRECISIONS)
-    own: str = upcast(*dtypes)
+    dtype: str = upcast(*dtypes)
     if chosen == "as_input":
-        return own
+        return dtype
     if chosen == "as_input_f32":
-        return "float32" if own == "float16" else own
+        return "float32" if dtype == "float16" else dtype
     return str(chosen)

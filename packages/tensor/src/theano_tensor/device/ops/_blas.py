@@ -42,8 +42,8 @@ class _Accumulation(NamedDeviceOp):
         """Apply to arrays and numbers; numbers of Python are of the dtype of the first array."""
         kind: Any = inputs[0].type if inputs and isinstance(inputs[0], Variable) else None
         dtype: str | None = None if kind is None else kind.dtype
-        given = [constant(x, dtype=dtype) if isinstance(x, (int, float)) and dtype else x for x in inputs]
-        return super().make_node(*given)
+        operands = [constant(x, dtype=dtype) if isinstance(x, (int, float)) and dtype else x for x in inputs]
+        return super().make_node(*operands)
 
     def __str__(self) -> str:
         return f"{type(self).__name__}{{inplace={self.inplace}}}"

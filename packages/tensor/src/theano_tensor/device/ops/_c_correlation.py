@@ -97,7 +97,7 @@ def _axis_code(op: Any, number: int, axis: int, names: Sequence[str], length: st
     bottom, weights, top = (f"(ssize_t)PyGpuArray_DIM({name}, {axis + 2})" for name in names)
     step, dilation = op.subsample[axis], op.filter_dilation[axis]
     mode = op.border_mode
-    given = "-1" if length is None or number == 0 else f"PyArray_PyIntAsIntp((PyObject *){length})"
+    number_text = "-1" if length is None or number == 0 else f"PyArray_PyIntAsIntp((PyObject *){length})"
     sides: tuple[str, ...] = ("0", "0")
     if mode == "half":
         sides = ("filter / 2", "filter / 2")
@@ -119,7 +119,7 @@ def _axis_code(op: Any, number: int, axis: int, names: Sequence[str], length: st
         f"length < 0 ? {top} + filter - 1 - before - after : length",
     )
     return f"""    {{
-        ssize_t length = {given};
+        ssize_t length = {number_text};
         if (length == -1 && PyErr_Occurred())
             {fail}
         ssize_t filter = {filter_length};

@@ -36,9 +36,9 @@ def reduction_kernel(reduction: Reduction, pre: ScalarOp | None, dtype: str, cou
     """
     acc = reduction.acc_dtype
     kind = memory_type(acc)
-    place = " + ".join(["x_offset", "row * x_step0", *(f"i{d} * x_step{d}" for d in range(1, count + 1))])
+    offset = " + ".join(["x_offset", "row * x_step0", *(f"i{d} * x_step{d}" for d in range(1, count + 1))])
     element = c_cast(
-        CValue(f"({c_loaded(f'*(GLOBAL_MEM const {memory_type(dtype)} *)(x + {place})', dtype)})", dtype), acc
+        CValue(f"({c_loaded(f'*(GLOBAL_MEM const {memory_type(dtype)} *)(x + {offset})', dtype)})", dtype), acc
     )
     if pre is not None:
         element = pre.c_expression([CValue(element, acc)], acc)
@@ -80,8 +80,8 @@ def reduction_kernel(reduction: Reduction, pre: ScalarOp | None, dtype: str, cou
         *("GLOBAL_MEM char *z", "const ga_ssize z_offset", "const ga_ssize z_step0"),
     ]
     body = "\n".join(f"  {line}" for line in lines)
-    given = with_helpers(f"({', '.join(parameters)}) {{\n{body}\n}}\n")
-    before, _, function = given.rpartition("\n\n")
+    text = with_helpers(f"({', '.join(parameters)}) {{\n{body}\n}}\n")
+    before, _, function = text.rpartition("\n\n")
     code = f"{before}\n\nKERNEL void {_name(count)}{function}"
     steps = [SSIZE] * (count + 2)
     return Kernel(

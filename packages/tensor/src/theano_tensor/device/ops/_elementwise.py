@@ -105,14 +105,14 @@ class _Reduction(NamedDeviceOp):
     @property
     def scalar_op(self) -> ScalarOp:
         """The scalar op that joins two elements."""
-        found: ScalarOp = self.host_op.scalar_op
-        return found
+        op: ScalarOp = self.host_op.scalar_op
+        return op
 
     @property
     def axis(self) -> tuple[int, ...] | None:
         """The axes that disappear; None for all."""
-        found: tuple[int, ...] | None = self.host_op.axis
-        return found
+        axes: tuple[int, ...] | None = self.host_op.axis
+        return axes
 
     def _details(self) -> str:
         return "" if self.axis is None else f"{{{', '.join(map(str, self.axis))}}}"

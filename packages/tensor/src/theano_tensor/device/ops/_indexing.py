@@ -87,8 +87,8 @@ class GpuIncSubtensor(_Changing):
     @property
     def idx_list(self) -> list[Any]:
         """The index."""
-        found: list[Any] = self.host_op.idx_list
-        return found
+        entries: list[Any] = self.host_op.idx_list
+        return entries
 
     # ---- parts of C code that does the same
 

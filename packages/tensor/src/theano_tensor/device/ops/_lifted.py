@@ -99,9 +99,9 @@ def _choice(op: IfElse, name: Hashable, inputs: Inputs, outputs: Sequence[Variab
     moved = [
         tuple(as_gpuarray_variable(v, name) for v in pair) if all(map(_is_array, pair)) else pair for pair in pairs
     ]
-    made = IfElse(op.n_outs, op.as_view, gpu=True, name=op.name)
-    found: list[Variable] = made.make_node(condition, *(a for a, _ in moved), *(b for _, b in moved)).outputs
-    return found
+    choice = IfElse(op.n_outs, op.as_view, gpu=True, name=op.name)
+    results: list[Variable] = choice.make_node(condition, *(a for a, _ in moved), *(b for _, b in moved)).outputs
+    return results
 
 
 def _was_on_device(variable: Variable) -> bool:

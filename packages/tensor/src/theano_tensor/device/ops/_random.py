@@ -65,8 +65,8 @@ class GPUA_mrg_uniform(NamedDeviceOp):  # the documented name
         size : sequence of int and scalars, or integer vector
         """
         lengths, shape = size_vector(cls.__name__, size, ndim, ())
-        found: list[Any] = cls(tensor_type(dtype, shape)).make_node(rstate, lengths).outputs
-        return found
+        results: list[Any] = cls(tensor_type(dtype, shape)).make_node(rstate, lengths).outputs
+        return results
 
     def __str__(self) -> str:
         return f"GPUA_{self.host_op}"

@@ -22,9 +22,9 @@ lifters: RuleTable[Lifter] = RuleTable("device_lifter")
 
 def lifter_of(op: Op) -> Lifter | None:
     """Return how nodes of an op are lifted, where it has no device op of its own; None for other ops."""
-    found = lifters.get(op)
-    if found is not None:
-        return found
+    lifter = lifters.get(op)
+    if lifter is not None:
+        return lifter
     expression = device_expression.get(op)
     return None if expression is None else lambda op, context_name, inputs, outputs: expression(op, inputs)
 

@@ -118,16 +118,16 @@ def _through(
     active: set[Variable],
 ) -> dict[int, Variable | None]:
     """Pull the cotangents of the outputs of `node` back to those of its inputs for which it matters."""
-    wanted = [
+    positions = [
         i
         for i, v in enumerate(node.inputs)
         if v in active
         and v not in seeds
         and any(p and c is not None for p, c in zip(pattern[i], cotangents, strict=True))
     ]
-    if not wanted:
+    if not positions:
         return {}
     branch = branch_of(node)
     chosen = {} if branch is None else through_choice(node, branch, cotangents)
-    others = [None] * len(node.inputs) if all(i in chosen for i in wanted) else pull_back(node, cotangents, pattern)
-    return {i: chosen.get(i, others[i]) for i in wanted}
+    others = [None] * len(node.inputs) if all(i in chosen for i in positions) else pull_back(node, cotangents, pattern)
+    return {i: chosen.get(i, others[i]) for i in positions}

@@ -62,7 +62,7 @@ class Branches:
 
     def sum(self, variable: Variable, terms: Mapping[int, list[Variable]], target: int) -> Variable:
         """Return the sum of terms, for the calls with the number `target`, of which the terms belong to parts."""
-        sums: Terms = {number: [_sum(found)] for number, found in terms.items()}
+        sums: Terms = {number: [_sum(variables)] for number, variables in terms.items()}
         null = next((found[0] for found in sums.values() if is_null(found[0])), None)
         if null is not None:
             return null
@@ -72,15 +72,15 @@ class Branches:
             mine = _sum(sums.pop(number))
             branch = self._calls.branches.get(number)
             if branch is None:  # a union, which has no whole of its own
-                chosen, whole = self._chosen(variable, self._condition(number), mine, None), target
+                chosen, total = self._chosen(variable, self._condition(number), mine, None), target
             else:
-                whole, condition, taken = branch
-                twin = self._calls.number_of_branch(whole, condition, not taken)
+                total, condition, taken = branch
+                twin = self._calls.number_of_branch(total, condition, not taken)
                 other = _sum(sums.pop(twin)) if twin in sums and twin != target else None
                 pair = (mine, other) if taken else (other, mine)
                 chosen = self._chosen(variable, condition, *pair)
-                whole = target if number < target else whole
-            sums.setdefault(whole, []).append(chosen)
+                total = target if number < target else total
+            sums.setdefault(total, []).append(chosen)
         return _sum(sums[target])
 
     def _chosen(self, variable: Variable, condition: Any, first: Variable | None, second: Variable | None) -> Variable:
@@ -112,14 +112,14 @@ class Branches:
             for part in sorted(self._calls.unions[number]):
                 found = ifelse(self._conditions[part], yes, found)
             return found
-        whole, condition, taken = self._calls.branches[number]
-        own = ifelse(condition, yes, no) if taken else ifelse(condition, no, yes)
-        return own if whole == ALWAYS else ifelse(self._conditions[whole], own, no)
+        total, condition, taken = self._calls.branches[number]
+        choice = ifelse(condition, yes, no) if taken else ifelse(condition, no, yes)
+        return choice if total == ALWAYS else ifelse(self._conditions[total], choice, no)
 
     def _zeros(self, variable: Any, term: Any) -> Variable:
         if not isinstance(variable.type, TensorType):
-            found: Any = zeros_for(variable)
-            return term.zeros_like() if found.type.exact != term.type.exact else found  # type: ignore[no-any-return]
+            zeros_of_variable: Any = zeros_for(variable)
+            return term.zeros_like() if zeros_of_variable.type.exact != term.type.exact else zeros_of_variable  # type: ignore[no-any-return]
         if self._calls.of(variable) == ALWAYS and None in variable.type.shape:
             return variable.zeros_like(dtype=term.type.dtype)  # type: ignore[no-any-return]
         nothing: Variable = call("broadcast_to", constant(0, dtype=term.type.dtype), self._shape(variable))

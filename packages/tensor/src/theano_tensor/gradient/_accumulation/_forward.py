@@ -38,42 +38,42 @@ def forward(
     unanswered : set of Variable, optional
         Filled with variables for which an op of a program answered None, though one of its inputs has a tangent.
     """
-    known = dict(tangents)
+    tangent_of = dict(tangents)
     for node in toposort(list(tangents), outputs):
-        _push(node, known, set() if unanswered is None else unanswered)
-    return [known.get(output) for output in outputs]
+        _push(node, tangent_of, set() if unanswered is None else unanswered)
+    return [tangent_of.get(output) for output in outputs]
 
 
 def _push(node: Apply, tangents: dict[Variable, Variable], unanswered: set[Variable]) -> None:
-    given: list[Variable | None] = [tangents.get(v) for v in node.inputs]
-    if all(t is None for t in given):
+    tangents_of_inputs: list[Variable | None] = [tangents.get(v) for v in node.inputs]
+    if all(t is None for t in tangents_of_inputs):
         return
-    null = next((t for t in given if is_null(t)), None)
+    null = next((t for t in tangents_of_inputs if is_null(t)), None)
     with origin_from(node):
-        found = _pushed(node, given) if null is None else [null] * len(node.outputs)
-    if len(found) != len(node.outputs):
+        results = _pushed(node, tangents_of_inputs) if null is None else [null] * len(node.outputs)
+    if len(results) != len(node.outputs):
         raise PullbackError(
             format_error(
-                f"the R-op of {node.op} returned {len(found)} items for {len(node.outputs)} outputs",
+                f"the R-op of {node.op} returned {len(results)} items for {len(node.outputs)} outputs",
                 hint="return one each",
             )
         )
-    for output, tangent in zip(node.outputs, found, strict=True):
+    for output, tangent in zip(node.outputs, results, strict=True):
         if tangent is not None and not is_disconnected(tangent):
             tangents.setdefault(output, tangent)
         elif pushforward.get(node.op, "R_op") is None and written_method(node.op, "R_op") is not None:
             unanswered.add(output)
 
 
-def _pushed(node: Apply, given: list[Variable | None]) -> Sequence[Variable | None]:
+def _pushed(node: Apply, tangents_of_inputs: list[Variable | None]) -> Sequence[Variable | None]:
     rule = pushforward.get(node.op, "R_op")
     if rule is not None:
-        return rule(node, given)
-    own = written_method(node.op, "R_op")
-    if own is not None:
-        found: Sequence[Variable | None] = own(list(node.inputs), given)
-        return found
-    return derived_pushforward(node, given)
+        return rule(node, tangents_of_inputs)
+    method = written_method(node.op, "R_op")
+    if method is not None:
+        results: Sequence[Variable | None] = method(list(node.inputs), tangents_of_inputs)
+        return results
+    return derived_pushforward(node, tangents_of_inputs)
 
 
 def derived_pushforward(node: Apply, tangents: Sequence[Variable | None]) -> list[Variable | None]:

@@ -190,9 +190,9 @@ def differentiate(
     constants = _as_list([] if consider_constant is None else consider_constant, "consider_constant")
     cuts: set[Edge] = set()
     with gradient_time, collector_paused():
-        found = backward(seeds, variables, constants, cuts, additive=additive)
+        gradients = backward(seeds, variables, constants, cuts, additive=additive)
     results: list[Variable | None] = []
-    for variable, gradient in zip(variables, found, strict=True):
+    for variable, gradient in zip(variables, gradients, strict=True):
         if gradient is None and cuts and depends_in_steps(variable, list(seeds), constants, cuts):
             results.append(zeros_for(variable))
             continue
@@ -259,8 +259,8 @@ def warn_of_integers(variables: Sequence[Variable], costs: Collection[Variable])
     read = set() if steps else _read_by_floats(costs)
     zero = [v for v in asked if v not in read]
     if zero:  # variables that the cost does not depend on at all have another error
-        known = set(ancestors(costs))
-        zero = [v for v in zero if v in known]
+        variables_above = set(ancestors(costs))
+        zero = [v for v in zero if v in variables_above]
     integers = [v for v in zero if is_discrete(v)]
     _warn_of_zeros(
         integers,
@@ -383,12 +383,12 @@ def known_gradient(variable: Variable, gradient: TensorLike) -> Variable:
         raise TypeError(
             format_error("known_grads maps variables to variables", context=[f"got {variable!r}: {gradient!r}"])
         )
-    wanted, got = static_shape(variable), static_shape(gradient)
+    expected, got = static_shape(variable), static_shape(gradient)
     # A number stands for an array of it, as rules of ops may treat it.
-    if wanted is not None and got is not None and len(wanted) != len(got) > 0:
+    if expected is not None and got is not None and len(expected) != len(got) > 0:
         raise TypeError(
             format_error(
-                f"known_grads gives `{variable}` with {len(wanted)} dimensions a gradient with {len(got)}",
+                f"known_grads gives `{variable}` with {len(expected)} dimensions a gradient with {len(got)}",
                 context=[describe(variable), describe(gradient)],
                 hint="a gradient has the shape of its variable",
             )

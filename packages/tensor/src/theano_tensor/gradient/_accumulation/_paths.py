@@ -70,11 +70,11 @@ def depends_in_steps(
 def _path(wrt: Variable, costs: list[Variable], blocked: set[Variable], cuts: Collection[Edge]) -> list[Step] | None:
     """Return the steps from a cost down to `wrt` with the fewest breaks (0-1 breadth-first search), or None."""
     came_from: dict[Variable, tuple[Variable, Apply, bool] | None] = dict.fromkeys(costs)
-    whole: list[Variable] = list(costs)
+    path: list[Variable] = list(costs)
     broken: list[Variable] = []
     done: set[Variable] = set()
-    while whole or broken:
-        variable = whole.pop() if whole else broken.pop(0)
+    while path or broken:
+        variable = path.pop() if path else broken.pop(0)
         if variable in done:
             continue
         done.add(variable)
@@ -90,7 +90,7 @@ def _path(wrt: Variable, costs: list[Variable], blocked: set[Variable], cuts: Co
             passes = pattern[i][variable.index or 0] and variable not in blocked and (node, i) not in cuts
             if passes or source not in came_from:
                 came_from[source] = (variable, node, passes)
-                (whole if passes else broken).append(source)
+                (path if passes else broken).append(source)
     return None
 
 
@@ -113,11 +113,11 @@ def _path_lines(path: list[Step], blocked: set[Variable], keep: int = 5) -> list
             if k - 1 in shown:
                 lines.append("  ...")
             continue
-        made = f" made at {node.origin}" if node.origin is not None else ""
+        origin = f" made at {node.origin}" if node.origin is not None else ""
         note = ""
         if not passes:
             held = any(o in blocked for o in node.outputs)
             reason = "is in `consider_constant`" if held else f"does not depend on the values of `{source}`"
             note = f"   <-- breaks here: the result of {node.op} {reason}"
-        lines.append(f"  {node.op}{made}, of `{source}`{note}")
+        lines.append(f"  {node.op}{origin}, of `{source}`{note}")
     return lines

@@ -50,5 +50,5 @@ def grad_sources_inputs(
         seeds[variable] = term if variable not in seeds else total([seeds[variable], term])
     ends = leaves(list(seeds)) if graph_inputs is None else list(graph_inputs)
     between = variables_between(ends, list(seeds))
-    found = backward(seeds, between, ends, additive=True)
-    return {v: g for v, g in zip(between, found, strict=True) if g is not None}
+    gradients = backward(seeds, between, ends, additive=True)
+    return {v: g for v, g in zip(between, gradients, strict=True) if g is not None}

@@ -74,11 +74,11 @@ def jacobian(
             )
         )
     if ndim == 0:
-        found = grad(expression, variables, consider_constant, disconnected_inputs, add_names=False)
+        gradients = grad(expression, variables, consider_constant, disconnected_inputs, add_names=False)
     else:
-        found = rows(expression, variables, consider_constant, disconnected_inputs, vectorize)
+        gradients = rows(expression, variables, consider_constant, disconnected_inputs, vectorize)
     several = isinstance(wrt, (list, tuple))
-    outputs: Outputs = format_as(isinstance(wrt, list), isinstance(wrt, tuple), found if several else found[0])
+    outputs: Outputs = format_as(isinstance(wrt, list), isinstance(wrt, tuple), gradients if several else gradients[0])
     return outputs
 
 
@@ -140,12 +140,12 @@ def hessian(
                 )
             )
     gradients = grad(cost, variables, consider_constant, disconnected_inputs, add_names=False)
-    found = [
+    blocks = [
         rows(gradient, [variable], consider_constant, "ignore", vectorize)[0]
         for gradient, variable in zip(gradients, variables, strict=True)
     ]
     several = isinstance(wrt, (list, tuple))
-    outputs: Outputs = format_as(isinstance(wrt, list), isinstance(wrt, tuple), found if several else found[0])
+    outputs: Outputs = format_as(isinstance(wrt, list), isinstance(wrt, tuple), blocks if several else blocks[0])
     return outputs
 
 
@@ -161,7 +161,7 @@ def rows(
     if batched is not None:
         return _with_zero_rows(batched, vector, variables, consider_constant, disconnected_inputs)
     index = row_number()
-    found = grad(
+    gradients = grad(
         vector[index],
         variables,
         consider_constant,
@@ -169,13 +169,13 @@ def rows(
         add_names=False,
         return_disconnected="None",
     )
-    connected = [k for k, g in enumerate(found) if g is not None]
+    connected = [k for k, g in enumerate(gradients) if g is not None]
     stacked: list[Any] = []
     if connected:
         likes = [variables[k] for k in connected]
-        known = static_shape(vector)
-        n = vector.shape[0] if known is None or known[0] is None else known[0]
-        stacked = map_rows(n, index, {}, [found[k] for k in connected], [STACK] * len(connected), likes)
+        shape = static_shape(vector)
+        n = vector.shape[0] if shape is None or shape[0] is None else shape[0]
+        stacked = map_rows(n, index, {}, [gradients[k] for k in connected], [STACK] * len(connected), likes)
     results: list[Any] = [None] * len(variables)
     for k, result in zip(connected, stacked, strict=True):
         results[k] = result

@@ -76,14 +76,14 @@ class MapRows(ComparedGraphOp):
             raise TypeError(
                 format_error(f"{self} takes {len(inner)} inputs, got {len(inputs)}", hint="pass one for each")
             )
-        given: list[Any] = [as_tensor_variable(x) for x in inputs]
-        for k, (x, wanted) in enumerate(zip(given, inner, strict=True)):
+        operands: list[Any] = [as_tensor_variable(x) for x in inputs]
+        for k, (x, inner_type) in enumerate(zip(operands, inner, strict=True)):
             if 1 <= k <= self.sequences:
-                if x.type.dtype != wanted.type.dtype or x.type.shape[1:] != wanted.type.shape:
-                    given[k] = _rows_of(wanted.type).narrow_variable(x)
+                if x.type.dtype != inner_type.type.dtype or x.type.shape[1:] != inner_type.type.shape:
+                    operands[k] = _rows_of(inner_type.type).narrow_variable(x)
             elif k:
-                given[k] = wanted.type.narrow_variable(x)
-        n = given[0]
+                operands[k] = inner_type.type.narrow_variable(x)
+        n = operands[0]
         if n.type.ndim or not n.type.dtype.startswith(("int", "uint")):
             raise TypeError(
                 format_error(
@@ -95,7 +95,7 @@ class MapRows(ComparedGraphOp):
         for kind, output in zip(self.kinds, self.fgraph.outputs, strict=True):
             shape = output.type.shape if kind == SUM else (length, *output.type.shape)
             outputs.append(tensor_type(output.type.dtype, shape).make_variable())
-        return Apply(self, given, outputs)
+        return Apply(self, operands, outputs)
 
     def perform(
         self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
@@ -152,8 +152,8 @@ class MapRows(ComparedGraphOp):
 def _store(kind: str, result: Any) -> Callable[[int, Any], object]:
     """Return a function that puts the value for one row where it belongs."""
     if kind == STACK:
-        place: Callable[[int, Any], object] = result.__setitem__
-        return place
+        store: Callable[[int, Any], object] = result.__setitem__
+        return store
     return lambda i, value: np.add(result, value, out=result)
 
 

@@ -56,8 +56,8 @@ def map_rows(
     inputs = [index, *rows, *stand_ins.values()]
     places = {v: k for k, v in enumerate([index, *rows, *stand_ins])}
     op = MapRows(inputs, bodies, len(rows), kinds, [places[v] for v in likes])
-    found: list[Variable] = op(as_tensor_variable(n), *rows.values(), *fixed, return_list=True)
-    return found
+    results: list[Variable] = op(as_tensor_variable(n), *rows.values(), *fixed, return_list=True)
+    return results
 
 
 def row_number() -> Variable:
@@ -74,9 +74,9 @@ def _row_type(sequence: TensorType) -> TensorType:
 def stand_in(kind: Any, outer: Variable, is_row: bool, name: str | None = None) -> Variable:
     """Return a variable that stands for `outer`, or a row of it, inside of the loop; test values go along."""
     inner: Variable = kind.make_variable(name)
-    known = getattr(outer.tag, "test_value", None) if outer.has_tag() else getattr(outer, "data", None)
-    if known is not None and (not is_row or len(known)):
-        inner.tag.test_value = known[0, ...] if is_row else known
+    test_value = getattr(outer.tag, "test_value", None) if outer.has_tag() else getattr(outer, "data", None)
+    if test_value is not None and (not is_row or len(test_value)):
+        inner.tag.test_value = test_value[0, ...] if is_row else test_value
     return inner
 
 
@@ -135,14 +135,14 @@ def _pullback(node: Apply[MapRows], cotangents: list[Variable]) -> list[Variable
         # Two outputs may be one variable inside; then their gradients add up.
         seeds[output] = row if output not in seeds else _sum_of(seeds[output], row)
     wrt = opened.inputs[1:]
-    found = backward(seeds, wrt)
-    wanted = [k for k, g in enumerate(found) if g is not None and not is_null(g)]
-    results: list[Variable | None] = [None, *(g if g is not None and is_null(g) else None for g in found)]
-    terms = [_as_cotangent(wrt[k], found[k]) for k in wanted]
-    kinds = [STACK if k < opened.op.sequences else SUM for k in wanted]
-    if wanted:
-        looped = opened.loop(more, terms, kinds, [wrt[k] for k in wanted])
-        for k, result in zip(wanted, looped, strict=True):
+    gradients = backward(seeds, wrt)
+    positions = [k for k, g in enumerate(gradients) if g is not None and not is_null(g)]
+    results: list[Variable | None] = [None, *(g if g is not None and is_null(g) else None for g in gradients)]
+    terms = [_as_cotangent(wrt[k], gradients[k]) for k in positions]
+    kinds = [STACK if k < opened.op.sequences else SUM for k in positions]
+    if positions:
+        looped = opened.loop(more, terms, kinds, [wrt[k] for k in positions])
+        for k, result in zip(positions, looped, strict=True):
             results[1 + k] = result
     return results
 
@@ -160,7 +160,7 @@ def _as_cotangent(variable: Variable, gradient: Variable | None) -> Variable:
 @pushforward.register(MapRows)
 def _pushforward(node: Apply[MapRows], tangents: list[Variable | None]) -> list[Variable | None]:
     opened = Opened(node)
-    given: dict[Variable, Variable] = {}
+    tangents_of_inputs: dict[Variable, Variable] = {}
     more: dict[Variable, Variable] = {}
     for k, (inner, tangent) in enumerate(zip(opened.inputs[1:], tangents[1:], strict=True)):
         if tangent is None:
@@ -172,14 +172,18 @@ def _pushforward(node: Apply[MapRows], tangents: list[Variable | None]) -> list[
         else:
             row = stand_in(t.type, t, False)
             opened.outside[row] = t
-        given[inner] = row
-    found = forward(opened.outputs, given)
-    results: list[Variable | None] = [t if t is not None and is_null(t) else None for t in found]
-    wanted = [k for k, t in enumerate(found) if t is not None and not is_null(t) and is_continuous(opened.outputs[k])]
-    if wanted:
-        likes = [opened.inputs[opened.op.likes[k]] for k in wanted]
-        terms = [_as_cotangent(opened.outputs[k], found[k]) for k in wanted]
-        looped = opened.loop(more, terms, [opened.op.kinds[k] for k in wanted], likes)
-        for k, result in zip(wanted, looped, strict=True):
+        tangents_of_inputs[inner] = row
+    tangents_of_outputs = forward(opened.outputs, tangents_of_inputs)
+    results: list[Variable | None] = [t if t is not None and is_null(t) else None for t in tangents_of_outputs]
+    positions = [
+        k
+        for k, t in enumerate(tangents_of_outputs)
+        if t is not None and not is_null(t) and is_continuous(opened.outputs[k])
+    ]
+    if positions:
+        likes = [opened.inputs[opened.op.likes[k]] for k in positions]
+        terms = [_as_cotangent(opened.outputs[k], tangents_of_outputs[k]) for k in positions]
+        looped = opened.loop(more, terms, [opened.op.kinds[k] for k in positions], likes)
+        for k, result in zip(positions, looped, strict=True):
             results[k] = result
     return results

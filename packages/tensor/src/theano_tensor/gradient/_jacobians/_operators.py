@@ -185,11 +185,11 @@ def _check_points(variables: Sequence[Variable], points: Sequence[Variable], nam
             )
         )
     for variable, point in zip(variables, points, strict=True):
-        wanted, got = static_shape(variable), static_shape(point)
-        if wanted is not None and got is not None and len(wanted) != len(got):
+        expected, got = static_shape(variable), static_shape(point)
+        if expected is not None and got is not None and len(expected) != len(got):
             raise ValueError(
                 format_error(
-                    f"the evaluation point of `{variable}` has {len(got)} dimensions, not {len(wanted)}",
+                    f"the evaluation point of `{variable}` has {len(got)} dimensions, not {len(expected)}",
                     context=[describe(variable), describe(point)],
                     hint="give it the shape of its variable",
                 )
@@ -241,7 +241,7 @@ def subgraph_grad(
     def part(of: Variable | None, known: Mapping[Variable, Variable] | None) -> list[Variable] | None:
         if of is None and not known:
             return None
-        found: list[Variable] = grad(
+        gradients: list[Variable] = grad(
             of,
             targets,
             consider_constant=list(end),
@@ -249,7 +249,7 @@ def subgraph_grad(
             known_grads=known,
             add_names=False,
         )
-        return found
+        return gradients
 
     from_start, from_cost = part(None, start), part(cost, None)
     if from_start is None or from_cost is None:

@@ -86,8 +86,8 @@ def total(terms: list[Variable]) -> Variable:
             result = sum_inside(result, term)
         else:
             result = result + term
-    whole: Variable = result
-    return whole
+    reduced: Variable = result
+    return reduced
 
 
 def static_shape(variable: Variable) -> tuple[int | None, ...] | None:

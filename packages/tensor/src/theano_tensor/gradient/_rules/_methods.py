@@ -41,8 +41,8 @@ def l_op_by_grad(
     self: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], output_gradients: Sequence[Variable]
 ) -> Sequence[Variable]:
     """Return the gradients by the inputs, from the op's ``grad``."""
-    found: Sequence[Variable] = self.grad(inputs, output_gradients)
-    return found
+    gradients: Sequence[Variable] = self.grad(inputs, output_gradients)
+    return gradients
 
 
 add_method(PureOp, "L_op", l_op_by_grad)
@@ -51,8 +51,8 @@ add_method(PureOp, "L_op", l_op_by_grad)
 def _add_pullback(op_class: type, rule: Callable[..., Any]) -> None:
     def pulled(node: Apply, gradients: Sequence[Variable]) -> list[Variable]:
         with origin_from(node):
-            found = rule(node, list(gradients))
-        return [DisconnectedType()() if g is None else g for g in found]
+            terms = rule(node, list(gradients))
+        return [DisconnectedType()() if g is None else g for g in terms]
 
     def l_op(
         self: Op, inputs: Sequence[Variable], outputs: Sequence[Variable], output_gradients: Sequence[Variable]

@@ -61,8 +61,8 @@ def pull_back(node: Apply, cotangents: Sequence[Variable | None], pattern: list[
             if inside is not None:
                 return _checked(node, inside, pattern, lenient=False)
         if rule is not None:
-            found = rule(node, [DisconnectedType()() if c is None else c for c in prepared])
-            return _checked(node, found, pattern, lenient=False)
+            terms = rule(node, [DisconnectedType()() if c is None else c for c in prepared])
+            return _checked(node, terms, pattern, lenient=False)
         found_by_op = _own_method(node, prepared)
         if found_by_op is not None:
             return _checked(node, found_by_op, pattern, lenient=True)
@@ -83,13 +83,13 @@ def _own_method(node: Apply, cotangents: Sequence[Variable | None]) -> Sequence[
 
     The class nearest to the op decides, so that a subclass with ``grad`` overrides a base with ``L_op``.
     """
-    given = [DisconnectedType()() if c is None else c for c in cotangents]
+    cotangents_given = [DisconnectedType()() if c is None else c for c in cotangents]
     answer: GivenBack | None = None
     l_op, grad = written_method(node.op, "L_op"), written_method(node.op, "grad")
     if l_op is not None and (grad is None or _rank(node.op, "L_op") <= _rank(node.op, "grad")):
-        answer = l_op(list(node.inputs), list(node.outputs), given)
+        answer = l_op(list(node.inputs), list(node.outputs), cotangents_given)
     elif grad is not None:
-        answer = grad(list(node.inputs), given)
+        answer = grad(list(node.inputs), cotangents_given)
     return answer
 
 
@@ -102,11 +102,11 @@ def _rank(op: object, method: str) -> int:
 
 def _unknown(node: Apply, position: int) -> Variable:
     reason = pullback.absence(node.op)
-    made = f" made at {node.origin}" if node.origin is not None else ""
+    origin = f" made at {node.origin}" if node.origin is not None else ""
     if reason is not None:
-        null = NullType(f"the gradient of {node.op}{made} is undefined: {reason}", GradUndefinedError)
+        null = NullType(f"the gradient of {node.op}{origin} is undefined: {reason}", GradUndefinedError)
     else:
-        text = f"{node.op}{made} has no gradient rule (asked for its input {position}, `{node.inputs[position]}`)"
+        text = f"{node.op}{origin} has no gradient rule (asked for its input {position}, `{node.inputs[position]}`)"
         null = NullType(text, GradNotImplementedError)
     variable: Variable = null()
     return variable
@@ -163,22 +163,22 @@ def _checked_term(
 
 
 def _check_shape(node: Apply, position: int, term: Variable) -> None:
-    wanted, got = static_shape(node.inputs[position]), static_shape(term)
-    if wanted is None or got is None:
+    expected, got = static_shape(node.inputs[position]), static_shape(term)
+    if expected is None or got is None:
         return
-    if len(wanted) != len(got):
-        problem = f"returned a gradient with {len(got)} dimensions for input {position} with {len(wanted)}"
-    elif any(w is not None and g is not None and w != g for w, g in zip(wanted, got, strict=True)):
-        problem = f"returned a gradient of shape {got} for input {position} of shape {wanted}"
+    if len(expected) != len(got):
+        problem = f"returned a gradient with {len(got)} dimensions for input {position} with {len(expected)}"
+    elif any(w is not None and g is not None and w != g for w, g in zip(expected, got, strict=True)):
+        problem = f"returned a gradient of shape {got} for input {position} of shape {expected}"
     else:
         return
     raise PullbackError(_text(node, problem, "a gradient has the shape of its input: sum over broadcast dimensions"))
 
 
 def _text(node: Apply, problem: str, hint: str) -> str:
-    made = f" made at {node.origin}" if node.origin is not None else ""
+    origin = f" made at {node.origin}" if node.origin is not None else ""
     return format_error(
-        f"the gradient rule of {node.op}{made} {problem}",
+        f"the gradient rule of {node.op}{origin} {problem}",
         context=[f"input {i}: {describe(v)}" for i, v in enumerate(node.inputs)],
         hint=hint,
     )

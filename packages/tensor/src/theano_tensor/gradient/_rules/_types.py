@@ -96,8 +96,8 @@ class NullType(Type):
 
 
 def _where(op: Op, position: int, x: Variable, comment: str) -> str:
-    made = f", made at {x.origin}" if x.origin is not None else ""
-    return f"{op} with respect to its input {position} (`{x}`{made})" + (f": {comment}" if comment else "")
+    origin = f", made at {x.origin}" if x.origin is not None else ""
+    return f"{op} with respect to its input {position} (`{x}`{origin})" + (f": {comment}" if comment else "")
 
 
 @operation("grad_undefined")

@@ -73,8 +73,8 @@ class AdvancedIncSubtensor(TensorOp):
             If the index cannot be used.
         """
         if self.entries is None:
-            op, given = self.with_index(inputs)
-            return op.make_node(x, y, *given)
+            op, operands = self.with_index(inputs)
+            return op.make_node(x, y, *operands)
         variable, part = as_tensor_variable(x), as_tensor_variable(y)
         index = [as_index(i) for i in inputs]
         target, shape = indexed(variable, self.entries, index)
@@ -172,8 +172,8 @@ def change_of(
     if isinstance(op, AdvancedSubtensor1):
         return AdvancedIncSubtensor1(inplace, set_instead_of_inc, ignore_duplicates)
     masked = isinstance(op, AdvancedBooleanSubtensor)
-    made = AdvancedBooleanIncSubtensor if masked else AdvancedIncSubtensor
-    return made(inplace, set_instead_of_inc, ignore_duplicates, op.entries)
+    op_class = AdvancedBooleanIncSubtensor if masked else AdvancedIncSubtensor
+    return op_class(inplace, set_instead_of_inc, ignore_duplicates, op.entries)
 
 
 def read_of(op: AdvancedIncSubtensor) -> AdvancedSubtensor:

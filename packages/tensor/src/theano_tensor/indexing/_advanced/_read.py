@@ -62,8 +62,8 @@ class AdvancedSubtensor(TensorOp):
             If the dtype of an index is wrong, or there are too many.
         """
         if self.entries is None:
-            entries, given = split_index(inputs)
-            return type(self)(entries).make_node(x, *given)
+            entries, operands = split_index(inputs)
+            return type(self)(entries).make_node(x, *operands)
         variable = as_tensor_variable(x)
         index = [as_index(i) for i in inputs]
         variable, shape = indexed(variable, self.entries, index)
@@ -218,13 +218,13 @@ def _is_array(entry: Any, item: Any) -> bool:
 
 def check_index(entries: Entries, variables: Sequence[Variable], values: Sequence[Any], x: Array) -> None:
     """Check the values of index arrays; IndexError if they do not fit each other or the tensor."""
-    found = layout(entries, variables, x.ndim)
+    plan = layout(entries, variables, x.ndim)
     items = [
         item
         for entry, item in zip(entries, as_python(entries, values), strict=True)
         if item is not None and not isinstance(entry, Slice)
     ]
-    check_arrays(found, items, x.shape)
+    check_arrays(plan, items, x.shape)
 
 
 def advanced_op(entries: Entries, inputs: Sequence[Variable]) -> AdvancedSubtensor:

@@ -123,26 +123,31 @@ def _shape_change(node: Apply[AdvancedIncSubtensor, Tensor], input_shapes: list[
 @shape_rule.register(AdvancedSubtensor)
 def _shape_part(node: Apply[AdvancedSubtensor, Tensor], input_shapes: list[Any]) -> list[Any]:
     static = node.outputs[0].type.shape
-    found = layout(node.op.entries, node.inputs[1:], node.inputs[0].type.ndim)
+    plan = layout(node.op.entries, node.inputs[1:], node.inputs[0].type.ndim)
     lengths = [
-        *(_plain_length(part, input_shapes[0]) for part in found.before),
-        *(_array_length(found, place) for place in range(found.ndim)),
-        *(_plain_length(part, input_shapes[0]) for part in found.after),
+        *(_plain_length(part, input_shapes[0]) for part in plan.before),
+        *(_array_length(plan, d) for d in range(plan.ndim)),
+        *(_plain_length(part, input_shapes[0]) for part in plan.after),
     ]
-    return [tuple(known if known is not None else make() for known, make in zip(static, lengths, strict=True))]
+    return [
+        tuple(
+            static_length if static_length is not None else make()
+            for static_length, make in zip(static, lengths, strict=True)
+        )
+    ]
 
 
 def _plain_length(part: Any, x_shape: Sequence[Any]) -> Callable[[], Any]:
     return lambda: 1 if part is None else slice_length(x_shape[part[0]], part[1])
 
 
-def _array_length(found: Layout, place: int) -> Callable[[], Any]:
+def _array_length(found: Layout, position: int) -> Callable[[], Any]:
     """Return the length of a dimension of the index arrays as a function: that of one which does not broadcast."""
 
     def length() -> Any:
         total: Any = None
         for _, item in found.arrays:
-            at = place - found.ndim + array_ndim(item)
+            at = position - found.ndim + array_ndim(item)
             if at < 0 or array_shape(item)[at] == 1:
                 continue
             if not is_mask(item):

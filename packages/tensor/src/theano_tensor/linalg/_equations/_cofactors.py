@@ -53,12 +53,12 @@ class Cofactors(MatrixOp):
         check_square("cofactors", node, x)
         scale, inverse, poor = _inverses(x, 0.9)
         with np.errstate(all="ignore"):
-            found = (g * scale)[..., None, None] * np.swapaxes(inverse, -1, -2)
+            result = (g * scale)[..., None, None] * np.swapaxes(inverse, -1, -2)
         if poor.any():
             sign, u, s, vt = _singular_values(node, x[poor])
             factor = np.broadcast_to(g, poor.shape)[poor][:, None, None]
-            found[poor] = factor * sign * ((u * _products_of_others(s)[..., None, :]) @ vt).conj()
-        output_storage[0][0] = found.astype(node.outputs[0].type.dtype, copy=False)
+            result[poor] = factor * sign * ((u * _products_of_others(s)[..., None, :]) @ vt).conj()
+        output_storage[0][0] = result.astype(node.outputs[0].type.dtype, copy=False)
 
     def expression(self, x: TensorLike, g: TensorLike, value: Tensor | None = None) -> Tensor:
         """Return the same for an invertible matrix, of which the determinant may be known."""
@@ -93,7 +93,7 @@ class CofactorsChange(MatrixOp):
         back, along = np.swapaxes(inverse, -1, -2), np.broadcast_to(direction, x.shape)
         with np.errstate(all="ignore"):
             inner = (along * back).sum((-2, -1))[..., None, None] * back - back @ np.swapaxes(along, -1, -2) @ back
-            found = (g * scale)[..., None, None] * inner
+            result = (g * scale)[..., None, None] * inner
         if poor.any():
             sign, u, s, vt = _singular_values(node, x[poor])
             same = np.eye(s.shape[-1], dtype=bool)
@@ -102,8 +102,8 @@ class CofactorsChange(MatrixOp):
             on_diagonal = pairs @ np.diagonal(turned, axis1=-2, axis2=-1)[..., None]
             inner = np.where(same, on_diagonal, -pairs * np.swapaxes(turned, -1, -2))
             factor = np.broadcast_to(g, poor.shape)[poor][:, None, None]
-            found[poor] = factor * sign * (u.conj() @ inner @ vt.conj())
-        output_storage[0][0] = found.astype(node.outputs[0].type.dtype, copy=False)
+            result[poor] = factor * sign * (u.conj() @ inner @ vt.conj())
+        output_storage[0][0] = result.astype(node.outputs[0].type.dtype, copy=False)
 
     def expression(self, x: TensorLike, g: TensorLike, direction: TensorLike, value: Tensor | None = None) -> Tensor:
         """Return the same for an invertible matrix, of which the determinant may be known."""
@@ -159,8 +159,8 @@ cofactors, cofactors_change = Cofactors(), CofactorsChange()
 
 def _of_one(x: Tensor) -> Tensor:
     """Return the cofactors alone."""
-    found: Tensor = cofactors(x, np.ones((1,) * (x.type.ndim - 2), x.type.dtype))
-    return found
+    result: Tensor = cofactors(x, np.ones((1,) * (x.type.ndim - 2), x.type.dtype))
+    return result
 
 
 @pullback.register(Det)

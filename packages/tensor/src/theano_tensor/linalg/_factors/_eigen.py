@@ -79,10 +79,10 @@ class Eig(MatrixOp):
         """Use LAPACK; LinAlgError for a matrix that is not square or not finite."""
         check_square("eig", node, inputs[0])
         try:
-            found = np.linalg.eig(inputs[0])
+            results = np.linalg.eig(inputs[0])
         except np.linalg.LinAlgError as error:
             raise linear_error(f"eig: {error}", node, _FINITE) from None
-        for storage, value, output in zip(output_storage, found, node.outputs, strict=True):
+        for storage, value, output in zip(output_storage, results, node.outputs, strict=True):
             storage[0] = np.asarray(value, dtype=output.type.dtype)
 
 
@@ -156,9 +156,11 @@ def _pullback_eigh(node: Apply[Eigh, Tensor], cotangents: list[Variable]) -> lis
     undefined = no_complex_gradient(node)
     if undefined is not None:
         return undefined
-    given = [present(g) for g in cotangents]
-    terms = [as_tensor_variable(v).zeros_like() if g is None else g for v, g in zip(node.outputs, given, strict=True)]
-    if given[1] is None:
+    gradients = [present(g) for g in cotangents]
+    terms = [
+        as_tensor_variable(v).zeros_like() if g is None else g for v, g in zip(node.outputs, gradients, strict=True)
+    ]
+    if gradients[1] is None:
         values, vectors = node.outputs
         return [_by_values(node.inputs[0], values, vectors, terms[0], node.op.UPLO)]
     return [EighGrad(node.op.UPLO)(node.inputs[0], *node.outputs, *terms)]
@@ -205,10 +207,10 @@ class EighGrad(MatrixOp):
         self, x: TensorLike, w: TensorLike, v: TensorLike, gw: TensorLike, gv: TensorLike
     ) -> Apply[Self, Tensor]:
         """Apply to real tensors: matrix, eigenvalues, eigenvectors, and gradients by both."""
-        given = (x, w, v, gw, gv)
+        operands = (x, w, v, gw, gv)
         least = (2, 1, 2, 1, 2)
         parts = [
-            must_be_real("EighGrad", as_matrices("EighGrad", p, least=n)) for p, n in zip(given, least, strict=True)
+            must_be_real("EighGrad", as_matrices("EighGrad", p, least=n)) for p, n in zip(operands, least, strict=True)
         ]
         return Apply(self, parts, [parts[0].type.make_variable()])
 
@@ -366,9 +368,9 @@ def _pullback_eigvalsh_grad(node: Apply[EigvalshGrad, Tensor], cotangents: list[
     factors = (gw, -(gw * w))
     results: list[Tensor | None] = []
     for g, f in zip(cotangents, factors, strict=False):
-        wanted = present(g)
+        cotangent = present(g)
         product = matmul(scaled_columns(v, f), v_t)
-        results.append(None if wanted is None else (gradient_of_triangle(product, node.op.lower) * wanted).sum())
+        results.append(None if cotangent is None else (gradient_of_triangle(product, node.op.lower) * cotangent).sum())
     total = total_of(results)
     assert total is not None
     return pulled_through(total, node.inputs, as_tensor_variable(np.ones((), total.type.dtype)))

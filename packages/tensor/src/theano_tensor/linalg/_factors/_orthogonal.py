@@ -76,8 +76,8 @@ class _QR(MatrixOp):
         self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Decompose with LAPACK."""
-        found = np.linalg.qr(inputs[0], mode=self.mode)  # type: ignore[call-overload]  # checked above
-        values = (found,) if self.mode == "r" else tuple(found)
+        factors = np.linalg.qr(inputs[0], mode=self.mode)  # type: ignore[call-overload]  # checked above
+        values = (factors,) if self.mode == "r" else tuple(factors)
         for storage, value, output in zip(output_storage, values, node.outputs, strict=True):
             storage[0] = np.asarray(value, dtype=output.type.dtype)
 
@@ -185,10 +185,10 @@ class SVD(MatrixOp):
     ) -> None:
         """Decompose with LAPACK; LinAlgError where it does not converge."""
         try:
-            found: Any = np.linalg.svd(inputs[0], self.full_matrices, self.compute_uv)  # type: ignore[call-overload]
+            factors: Any = np.linalg.svd(inputs[0], self.full_matrices, self.compute_uv)  # type: ignore[call-overload]
         except np.linalg.LinAlgError as error:
             raise linear_error(f"svd: {error}", node, _FINITE) from None
-        for storage, value in zip(output_storage, found if self.compute_uv else (found,), strict=True):
+        for storage, value in zip(output_storage, factors if self.compute_uv else (factors,), strict=True):
             storage[0] = value
 
 

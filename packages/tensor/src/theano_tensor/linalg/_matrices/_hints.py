@@ -131,9 +131,9 @@ class HintsFeature(Feature):
         self, fgraph: FunctionGraph, node: Apply | str, i: int, old: Variable, new: Variable, reason: object = None
     ) -> None:
         """Facts about a variable hold for the one that replaces it."""
-        known = self.hints.get(old)
-        if known and new is not old:
-            self.add_hint(new, known)
+        hints = self.hints.get(old)
+        if hints and new is not old:
+            self.add_hint(new, hints)
 
     def add_hint(self, variable: Variable, known: Mapping[str, Any]) -> None:
         """Remember more about a variable."""
@@ -158,6 +158,6 @@ class HintsOptimizer(GraphRewriter):
 
 def hints_of(fgraph: FunctionGraph, variable: Variable) -> dict[str, Any]:
     """Return the facts about a variable of a graph."""
-    known = getattr(fgraph, "hints_of", None)
-    found: dict[str, Any] = {} if known is None else known(variable)
-    return found
+    lookup = getattr(fgraph, "hints_of", None)
+    hints: dict[str, Any] = {} if lookup is None else lookup(variable)
+    return hints

@@ -75,8 +75,8 @@ def as_matrices(name: str, x: TensorLike, *, square: bool = False, least: int = 
             variable = refused(error, variable, (*variable.type.shape[:-1], rows))
     if variable.type.dtype in _WORKING_DTYPES:
         return variable
-    wanted = "float32" if variable.type.dtype == "float16" else "float64"
-    return cast(variable, wanted)
+    dtype = "float32" if variable.type.dtype == "float16" else "float64"
+    return cast(variable, dtype)
 
 
 def must_be_real(name: str, x: Tensor) -> Tensor:
@@ -244,8 +244,8 @@ def total_of(terms: Sequence[Tensor | None]) -> Tensor | None:
 def pulled_through(expression: Any, inputs: Sequence[Variable], g: Variable) -> list[Variable | None]:
     """Return the gradients of an expression that has the value of an op, by each of `inputs`."""
     # One input may be computed from another; contributions there are not the business of this op.
-    found = Lop(expression, list(inputs), g, consider_constant=list(inputs), disconnected_inputs="ignore")
-    return list(typed("list[Variable]", found))
+    gradients = Lop(expression, list(inputs), g, consider_constant=list(inputs), disconnected_inputs="ignore")
+    return list(typed("list[Variable]", gradients))
 
 
 def no_complex_gradient(node: Apply[Any, Tensor]) -> list[Variable | None] | None:

@@ -107,8 +107,8 @@ class ConvOp(AbstractConv2d):
         >>> T.nnet.ConvOp.getOutputShape((5, 5), (3, 3), mode="full")
         (7, 7)
         """
-        found = get_conv_output_shape((1, 1, *inshp), (1, 1, *kshp), mode, tuple(stride))
-        return tuple(int(n) for n in found[2:])
+        shape = get_conv_output_shape((1, 1, *inshp), (1, 1, *kshp), mode, tuple(stride))
+        return tuple(int(n) for n in shape[2:])
 
     @staticmethod
     def has_all_shape(imshp: Shape, kshp: Shape, nkern: Any = 1, bsize: Any = 1) -> bool:
@@ -185,16 +185,16 @@ class ChannelError(ShapeError, AssertionError):
 
 
 def _known(shape: Shape, name: str) -> tuple[int | None, ...]:
-    given = as_lengths(shape, 4) if isinstance(shape, Variable) else shape
-    found = as_static(given, [4], name)
-    if given is None or found is None:
+    shape_given = as_lengths(shape, 4) if isinstance(shape, Variable) else shape
+    lengths = as_static(shape_given, [4], name)
+    if shape_given is None or lengths is None:
         return (None,) * 4
-    for k, (length, known) in enumerate(zip(given, found, strict=True)):
-        if length is not None and known is None:
+    for k, (length, static) in enumerate(zip(shape_given, lengths, strict=True)):
+        if length is not None and static is None:
             raise NotScalarConstantError(
                 format_error(f"conv2d: {name}[{k}] is no constant", hint="pass a number, or None where it is not known")
             )
-    return found
+    return lengths
 
 
 def _of_shape(x: TensorLike, shape: Sequence[int | None], name: str) -> Tensor:

@@ -325,11 +325,11 @@ def causal_conv1d(
     array([[[ 1., 12., 23.]]])
     """
     x, kernel = as_tensor_variable(input), as_tensor_variable(filters)
-    wanted = 4 if unshared else 3
-    if x.type.ndim != 3 or kernel.type.ndim != wanted:
+    n_dims = 4 if unshared else 3
+    if x.type.ndim != 3 or kernel.type.ndim != n_dims:
         raise ShapeError(
             format_error(
-                f"causal_conv1d takes three dimensions, and filters with {wanted}",
+                f"causal_conv1d takes three dimensions, and filters with {n_dims}",
                 context=[describe(x), describe(kernel)],
                 hint="batch and channels come first",
             )

@@ -31,18 +31,20 @@ from ._ops import BaseAbstractConv
 
 def _lengths(name: str, shape: Shape, ndim: int, computed: Sequence[Any]) -> list[Any]:
     """Return the lengths along the axes of filters that a user has given, where needed completed by computed ones."""
-    given = list(shape)[-ndim:] if shape is not None else [None] * ndim
-    if len(given) != ndim:
-        raise ShapeError(format_error(f"{name} has {len(given)} entries for {ndim} axes", hint="give the whole shape"))
-    found = [n if n is not None else other for n, other in zip(given, computed, strict=True)]
-    if any(n is None for n in found):
+    lengths_given = list(shape)[-ndim:] if shape is not None else [None] * ndim
+    if len(lengths_given) != ndim:
+        raise ShapeError(
+            format_error(f"{name} has {len(lengths_given)} entries for {ndim} axes", hint="give the whole shape")
+        )
+    lengths = [n if n is not None else other for n, other in zip(lengths_given, computed, strict=True)]
+    if any(n is None for n in lengths):
         raise ValueError(
             format_error(
                 f"{name} = {shape!r} leaves several shapes possible",
                 hint="say the lengths along the axes along which filters slide",
             )
         )
-    return found
+    return lengths
 
 
 def _whole(shape: Shape, ndim: int) -> Shape:

@@ -274,13 +274,13 @@ def smallest_gradinputs_shape(
     """
     outputs, kernels = top_shape[2:], kernel_shape[-len(top_shape[2:]) :]
     modes = _per_axis(border_mode, len(outputs))
-    found = []
+    lengths = []
     for kernel, output, mode, step, dilation in zip(kernels, outputs, modes, subsample, filter_dilation, strict=True):
         length = get_conv_gradinputs_shape_1axis(kernel, output, mode, step, dilation)
         if length is None and mode in ("valid", 0, (0, 0)):
             length = (output - 1) * step + _dilated(kernel, dilation)
-        found.append(length)
-    return tuple(found)
+        lengths.append(length)
+    return tuple(lengths)
 
 
 def _known(value: Any) -> int | None:
@@ -311,8 +311,8 @@ def check_conv_gradinputs_shape(
     images, kernels = [_known(n) for n in image_shape], [_known(n) for n in kernel_shape]
     if len(images) != len(output_shape):
         return False
-    wanted = get_conv_output_shape(images, kernels, border_mode, subsample, filter_dilation)
-    pairs = zip(map(_known, output_shape), map(_known, wanted), strict=True)
+    expected = get_conv_output_shape(images, kernels, border_mode, subsample, filter_dilation)
+    pairs = zip(map(_known, output_shape), map(_known, expected), strict=True)
     return all(a is None or b is None or a == b for a, b in pairs)
 
 
@@ -346,10 +346,10 @@ def assert_conv_shape(shape: Sequence[Any]) -> tuple[Any, ...]:
 def _asserted(length: Any, i: int) -> Any:
     least = 0 if i < 2 else 1
     what = f"convolution: the length of dimension {i} must be at least {least}"
-    known = _known(length)
-    if known is not None and known < least:
-        raise ValueError(format_error(f"{what}, not {known}", hint="look at border_mode, subsample and the shapes"))
-    if length is None or known is not None:
+    number = _known(length)
+    if number is not None and number < least:
+        raise ValueError(format_error(f"{what}, not {number}", hint="look at border_mode, subsample and the shapes"))
+    if length is None or number is not None:
         return length
     return Assert(f"{what}; look at border_mode, subsample and the shapes")(length, length >= least)
 

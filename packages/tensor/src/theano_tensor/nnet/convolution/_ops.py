@@ -26,12 +26,12 @@ _DIRECTIONS = ("forward", "backprop weights", "backprop inputs")
 
 def _positive(name: str, values: Any, count: int) -> tuple[int, ...]:
     """Return one positive integer for each axis."""
-    given = (1,) * count if values is None else tuple(values) if isinstance(values, (tuple, list)) else (values,)
-    if len(given) != count or any(int(v) != v or v < 1 for v in given):
+    numbers = (1,) * count if values is None else tuple(values) if isinstance(values, (tuple, list)) else (values,)
+    if len(numbers) != count or any(int(v) != v or v < 1 for v in numbers):
         raise ValueError(
             format_error(f"convolution: {name}={values!r}", hint=f"give {count} integers from 1 up, one for each axis")
         )
-    return tuple(int(v) for v in given)
+    return tuple(int(v) for v in numbers)
 
 
 class BaseAbstractConv(Op):
@@ -111,9 +111,9 @@ class BaseAbstractConv(Op):
 
     def sibling(self, kind: type[BaseAbstractConv]) -> BaseAbstractConv:
         """Return the convolution, or one of its gradients, with the same arguments."""
-        found = object.__new__(_SPECIAL.get((kind, self.convdim), kind))
-        found.__dict__.update({name: getattr(self, name) for name in self.__props__})
-        return found
+        instance = object.__new__(_SPECIAL.get((kind, self.convdim), kind))
+        instance.__dict__.update({name: getattr(self, name) for name in self.__props__})
+        return instance
 
     def conv(
         self,
@@ -202,27 +202,27 @@ class BaseAbstractConv(Op):
 
     def _operands(self, **given: Any) -> list[Tensor]:
         """Return operands of one dtype; errors name the one with a wrong number of dimensions, or complex numbers."""
-        found = {name.replace("_", " "): as_tensor_variable(value) for name, value in given.items()}
-        for name, value in found.items():
-            wanted = self._filter_ndim() if name == "filters" else 2 + self.convdim
-            if value.type.ndim != wanted:
+        operands = {name.replace("_", " "): as_tensor_variable(value) for name, value in given.items()}
+        for name, value in operands.items():
+            n_dims = self._filter_ndim() if name == "filters" else 2 + self.convdim
+            if value.type.ndim != n_dims:
                 raise RankError(
                     format_error(
-                        f"{type(self).__name__}: {name} must have {wanted} dimensions, not {value.type.ndim}",
-                        context=[describe(v) for v in found.values()],
+                        f"{type(self).__name__}: {name} must have {n_dims} dimensions, not {value.type.ndim}",
+                        context=[describe(v) for v in operands.values()],
                         hint="batch and channels come first; add dimensions with dimshuffle",
                     )
                 )
-        dtype = upcast(*(v.type.dtype for v in found.values()))
+        dtype = upcast(*(v.type.dtype for v in operands.values()))
         if dtype in COMPLEX_DTYPES:
             raise DTypeError(
                 format_error(
                     f"{type(self).__name__} takes real numbers",
-                    context=[describe(v) for v in found.values()],
+                    context=[describe(v) for v in operands.values()],
                     hint="convolve real and imaginary parts, or use the Fourier transform",
                 )
             )
-        return [v if v.type.dtype == dtype else cast(v, dtype) for v in found.values()]
+        return [v if v.type.dtype == dtype else cast(v, dtype) for v in operands.values()]
 
     def _result(self, node_inputs: Sequence[Variable], dtype: str, shape: Sequence[int | None]) -> Apply:
         lengths = tuple(None if n is None or n < 0 else n for n in shape)
@@ -307,8 +307,8 @@ class AbstractConv_gradInputs(BaseAbstractConv):
                 )
             )
         channels = kernel.type.shape[-self.convdim - 1]
-        known = None if channels is None else channels * self.num_groups
-        result = (cotangent.type.shape[0], known, *static_lengths(lengths))
+        count = None if channels is None else channels * self.num_groups
+        result = (cotangent.type.shape[0], count, *static_lengths(lengths))
         return self._result([kernel, cotangent, make_vector(*lengths)], kernel.type.dtype, result)
 
     def perform(
@@ -343,8 +343,8 @@ class AbstractConv_gradWeights(BaseAbstractConv):
                 )
             )
         channels, positions = images.type.shape[1], cotangent.type.shape[2:] if self.unshared else ()
-        known = None if channels is None else channels // self.num_groups
-        result = (cotangent.type.shape[1], *positions, known, *static_lengths(lengths))
+        count = None if channels is None else channels // self.num_groups
+        result = (cotangent.type.shape[1], *positions, count, *static_lengths(lengths))
         return self._result([images, cotangent, make_vector(*lengths)], images.type.dtype, result)
 
     def perform(
@@ -378,7 +378,7 @@ def register_special(kind: type[BaseAbstractConv], convdim: int, special: type[B
 def _spatial(x: Variable, convdim: int, shape: Sequence[int | None] | None) -> list[Any]:
     """Return the lengths along which filters slide: as the user has said, so that no value is read, or those of `x`."""
     said = (None,) * convdim if shape is None else shape[-convdim:]
-    return [own if n is None else n for own, n in zip(lengths_of(x)[-convdim:], said, strict=True)]
+    return [length if n is None else n for length, n in zip(lengths_of(x)[-convdim:], said, strict=True)]
 
 
 def _input_grad(op: BaseAbstractConv, kernel: Variable, cotangent: Variable, images: Variable) -> Variable:
@@ -418,9 +418,9 @@ def _pullback_kernel(
 
 @pushforward.register(BaseAbstractConv)
 def _pushforward(node: Apply[BaseAbstractConv, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
-    (first, second, *rest), (by_first, by_second, *_) = node.inputs, tangents
-    moved = [node.op(t, second, *rest) for t in (by_first,) if t is not None]
-    moved += [node.op(first, t, *rest) for t in (by_second,) if t is not None]
+    (first, second, *others), (by_first, by_second, *_) = node.inputs, tangents
+    moved = [node.op(t, second, *others) for t in (by_first,) if t is not None]
+    moved += [node.op(first, t, *others) for t in (by_second,) if t is not None]
     return [moved[0] + moved[1] if len(moved) == 2 else moved[0] if moved else None]
 
 

@@ -108,11 +108,11 @@ def _categories(chances: Any, numbers: Any, closed: Any) -> Any:
     """Return a category for each row, or -1, as `theano_category` does in C."""
     sums = np.cumsum(chances, axis=1)
     below = numbers[:, None] < sums
-    found = below.argmax(axis=1)
+    categories = below.argmax(axis=1)
     possible = chances > 0
     last = chances.shape[1] - 1 - possible[:, ::-1].argmax(axis=1)
     past = np.where(closed & possible.any(axis=1), last, -1)
-    return np.where(below.any(axis=1), found, past)
+    return np.where(below.any(axis=1), categories, past)
 
 
 def _dtype(node: Apply) -> str:
@@ -232,9 +232,9 @@ class MultinomialFromUniform(_FromUniform):
             return counts
         closed = np.cumsum(pvals, axis=1)[:, -1] > 1 - SLACK
         for c in range(n):
-            found = _categories(pvals, unis[c], closed)
-            hit = found >= 0
-            counts[np.flatnonzero(hit), found[hit]] += 1
+            categories = _categories(pvals, unis[c], closed)
+            hit = categories >= 0
+            counts[np.flatnonzero(hit), categories[hit]] += 1
         return counts
 
 
@@ -293,13 +293,13 @@ class ChoiceFromUniform(_FromUniform):
         every = np.arange(rows)
         for c in range(n):
             left = np.cumsum(pvals, axis=1)[:, -1]
-            found = np.where(left > 0, _categories(pvals, unis[c] * left, left > 0), -1)
+            categories = np.where(left > 0, _categories(pvals, unis[c] * left, left > 0), -1)
             fallback = np.zeros(rows, "int64") if self.replace else taken.argmin(axis=1)
-            found = np.where(found < 0, fallback, found)
-            numbers[:, c] = np.where(valid, found, 0)
+            categories = np.where(categories < 0, fallback, categories)
+            numbers[:, c] = np.where(valid, categories, 0)
             if not self.replace:
-                taken[every, found] = True
-                pvals[every, found] = 0
+                taken[every, categories] = True
+                pvals[every, categories] = 0
         return numbers
 
 

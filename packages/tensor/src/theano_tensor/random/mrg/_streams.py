@@ -69,21 +69,21 @@ def _drawing(
 
     The result gets the states of the draw; and the states are where `target` says.
     """
-    known = method.__annotations__
+    annotations = method.__annotations__
 
     @wraps(method)
     def draw(streams: MRG_RandomStreams, /, *args: P.args, **kwargs: P.kwargs) -> RandomVariable:
         target = kwargs.pop("target", None)
-        unknown = [key for key in kwargs if key not in known]
+        unknown = [key for key in kwargs if key not in annotations]
         if unknown:
             text = f"{method.__name__}: unknown option {unknown[0]}={kwargs[unknown[0]]!r}"
             raise TypeError(format_error(text, hint='leave it out; besides those above, target="cpu" is understood'))
         before, streams._target = streams._target, target
         try:
-            numbers, made = method(streams, *args, **kwargs)
+            numbers, draws = method(streams, *args, **kwargs)
         finally:
             streams._target = before
-        return _marked(made, numbers.update)
+        return _marked(draws, numbers.update)
 
     return draw
 
@@ -247,8 +247,8 @@ class MRG_RandomStreams:
         # Drawn as a vector and reshaped, so that one compiled form serves all numbers of dimensions.
         total, length = transforms.flat_length(size, shape)
         draw, new_states = draw_uniform(states, length, tensor_type(dtype, (total,)))
-        made = as_random_variable(transforms.reshaped(draw, size, shape))
-        return self.pretty_return(states, new_states, made, given, nstreams)
+        draws = as_random_variable(transforms.reshaped(draw, size, shape))
+        return self.pretty_return(states, new_states, draws, given, nstreams)
 
     @_drawing
     def uniform(

@@ -89,8 +89,8 @@ def flat_length(vector: Tensor, shape: StaticShape) -> tuple[int | None, Tensor]
     """Return the number of elements of a shape, where that is known, and as a vector of length 1."""
     if len(shape) == 1:
         return shape[0], vector
-    known = static_product(shape)
-    return known, as_vector(product(vector)) if known is None else constant(np.array([known], "int64"))
+    count = static_product(shape)
+    return count, as_vector(product(vector)) if count is None else constant(np.array([count], "int64"))
 
 
 def as_vector(length: TensorLike) -> Tensor:
@@ -122,8 +122,8 @@ def box_muller(draw: Tensor, vector: Tensor, shape: StaticShape, dtype: str) -> 
     turn, full = draw[middle:], _number(2 * math.pi, wide)
     # The sine is written as a cosine: compilers make one call of a sine and a cosine, which no vector unit has.
     both = concatenate([radius * cos(full * turn), radius * cos(full * (turn - _number(0.25, wide)))])
-    known = static_product(shape)
-    total: Any = product(vector) if known is None else known
+    count = static_product(shape)
+    total: Any = product(vector) if count is None else count
     if half is None or total != half:
         both = both[:total]
     return cast(reshaped(both, vector, shape), dtype)
@@ -186,10 +186,12 @@ def truncated_by_replacement(
     first: Any = places[0].shape[0]
     other = _radius(cast(radii(first + places[1].shape[0]), wide), wide)
     joined = []
-    for (rotated, z), outside, found, chosen in zip(parts, beyond, places, (other[:first], other[first:]), strict=True):
-        joined += [z[nonzero(invert(outside))[0]], chosen * rotated[found]]
-    known = static_product(shape)
-    samples = concatenate(joined)[: product(vector) if known is None else known]
+    for (rotated, z), outside, positions, chosen in zip(
+        parts, beyond, places, (other[:first], other[first:]), strict=True
+    ):
+        joined += [z[nonzero(invert(outside))[0]], chosen * rotated[positions]]
+    count = static_product(shape)
+    samples = concatenate(joined)[: product(vector) if count is None else count]
     return cast(reshape(samples, _lengths(vector, shape), ndim=len(shape)), dtype)
 
 
@@ -242,10 +244,10 @@ def rows_of(
             raise useless_size(name, size)
         return chances, None, None, ()
     vector, shape = size_vector(name, size, ndim, ())
-    known = static_product(shape)
-    rows: Any = product(vector) if known is None else known
+    count = static_product(shape)
+    rows: Any = product(vector) if count is None else count
     row = chances.dimshuffle("x", 0)
-    repeated = row if known == 1 else row * ones((rows, 1), dtype=chances.type.dtype)
+    repeated = row if count == 1 else row * ones((rows, 1), dtype=chances.type.dtype)
     return repeated, rows, vector, shape
 
 
