@@ -1,7 +1,7 @@
 """A plugin of pytest that runs PyTensor's tests of its linkers with the mode of `theano_pytensor`.
 
-`run_suite.py` loads it. It makes our linker and mode those of numba and JAX before a module of tests asks for them, and
-writes one line a test to the file that `SUITE_OUTCOMES` names: its name, the outcome, and why.
+`run_suite.py` loads it. Our linker and mode take the place of numba's and JAX's before a module of tests asks for them.
+Each test writes one line to the file that `SUITE_OUTCOMES` names: its name, the outcome, and the reason.
 """
 
 from __future__ import annotations
