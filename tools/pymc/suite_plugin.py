@@ -67,9 +67,9 @@ def change_helpers() -> None:
         if "must_be_device_array" in defaults:
             defaults["must_be_device_array"] = False
         if hasattr(module, "numba_inplace_mode"):
-            module.numba_inplace_mode = our_mode().including("inplace")
+            module.__dict__["numba_inplace_mode"] = our_mode().including("inplace")
             # The sources of numba's functions, run in Python, are no part of ours.
-            module.eval_python_only = lambda *arguments, **options: None
+            module.__dict__["eval_python_only"] = lambda *arguments, **options: None
 
 
 def pytest_configure(config: Any) -> None:

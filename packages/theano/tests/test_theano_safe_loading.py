@@ -259,7 +259,7 @@ _BASES = (
     "AccumulatingReduce AlongAxis ArgExtremum Arithmetic BaseAbstractConv BinaryBitOp BinaryScalarOp Bitwise "
     "Comparison ComparedGraphOp DiscreteOp FixedLogicalComparison FloatFunction GraphOp HasProgram CompressedOp "
     "ListChange ListOp ListQuestion LogicalReduce MatrixOp PoolingOp RebroadcastCode Rounding ScalarOp ShapeCode "
-    "ShapeICode SparseOp "
+    "SchurOp ShapeICode SparseOp "
     "SpecialFunction SpecifyShapeCode Tensor UfuncOp UnaryBitOp UnaryScalarOp WholePart"
 )
 

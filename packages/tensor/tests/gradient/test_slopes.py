@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unittest
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -283,7 +284,11 @@ class TestEqualValues(unittest.TestCase):
     def test_second_derivatives_by_singular_values(self) -> None:
         a, d = self.a, T.dmatrix("d")
         direction = np.random.default_rng(8).normal(size=(4, 4))
-        for values in (lambda x: linalg.svd(x, compute_uv=False), lambda x: linalg.svd(x, full_matrices=False)[1]):
+        forms: tuple[Callable[[Any], Any], ...] = (
+            lambda x: linalg.svd(x, compute_uv=False),
+            lambda x: linalg.svd(x, full_matrices=False)[1],
+        )
+        for values in forms:
             first = grad((values(a) ** 4).sum(), a)
             f = function([a, d], grad((first * d).sum(), a))
             for rows, columns in ((4, 4), (4, 3), (2, 4)):

@@ -50,7 +50,7 @@ class TestValues(unittest.TestCase):
         for operands in ((None, y, s), (x, None, s), (x, y, None)):
             full = [np.zeros(n) if v is None else v for v, n in zip(operands, shapes, strict=True)]
             for expected in ((0, 1, 2), (1,), ()):
-                result = f(*operands, wanted=expected)
+                result = f(*operands, expected=expected)
                 for k, want in enumerate(self.fn(*full)):
                     if k in expected:
                         np.testing.assert_allclose(result[k].reshape(want.shape), want)
