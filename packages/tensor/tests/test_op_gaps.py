@@ -271,7 +271,7 @@ _RECORDS = [
     OpRecord(
         "second_derivative_of_eigh",
         lambda x, d: grad((grad((eigh(x)[0] ** 2).sum(), x) * d).sum(), x),
-        lambda x, d: 2 * _lower(_lower(d)) - np.diag(np.diag(2 * d)) + 0 * x,
+        lambda x, d: 4 * np.tril(d) - 2 * np.diag(np.diag(d)) + 0 * x,
         [[POSITIVE, POSITIVE]],
         [[POSITIVE, POSITIVE]],
     ),
