@@ -90,7 +90,7 @@ class TestOldFlags(unittest.TestCase):
     @slow
     def test_the_doctor_says_the_same(self) -> None:
         done = run_with_old_settings()
-        self.assertEqual(done.stdout.count("it is obsolete"), 3)
+        self.assertEqual(done.stdout.count("it is obsolete"), 4)
         self.assertIn("('cycle_detection', 'note', 'leave it out: it has no effect", done.stdout)
         self.assertIn("('unknown flag', 'note', 'print(theano.config)", done.stdout)
 
