@@ -83,16 +83,16 @@ typedef void (*reduce_rows_fn)(int64_t n, char *const *data, const int64_t *stri
 
 typedef struct Machine Machine;
 typedef struct Frame Frame;
-typedef struct Schedule Schedule;       /* schedule.c */
-typedef struct Profile Profile;         /* profile.c */
-typedef struct Retained Retained;       /* retained.c */
-typedef struct Commit Commit;           /* commit.c */
-typedef struct Batches Batches;         /* batch.c */
-typedef struct UpdateLock UpdateLock;   /* locks.c */
-typedef struct ResultCheck ResultCheck; /* results.c */
-typedef struct Capture Capture;         /* capture.c */
+typedef struct Schedule Schedule;           /* schedule.c */
+typedef struct Profile Profile;             /* profile.c */
+typedef struct Retained Retained;           /* retained.c */
+typedef struct Commit Commit;               /* commit.c */
+typedef struct Batches Batches;             /* batch.c */
+typedef struct UpdateLock UpdateLock;       /* locks.c */
+typedef struct ResultCheck ResultCheck;     /* results.c */
+typedef struct Capture Capture;             /* capture.c */
 typedef struct FunctionCodes FunctionCodes; /* function_code.c */
-extern int capture_calls;               /* calls before a run is captured; -1: never */
+extern int capture_calls;                   /* calls before a run is captured; -1: never */
 typedef struct Instruction Instruction;
 typedef int (*run_fn)(Machine *, Frame *, const Instruction *);
 

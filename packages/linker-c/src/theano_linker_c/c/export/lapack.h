@@ -264,8 +264,8 @@ static int NAME(theano_eigh)(int64_t n, REAL *a, REAL *values, REAL *vectors, RE
     return 0;
 }
 
-/* x = the gradient by a symmetric matrix, in its lower or upper triangle, given its eigenvalues w and eigenvectors v and
- * the gradients by these; `space` holds two matrices. Values that differ by roundings count as equal. */
+/* x = the gradient by a symmetric matrix, in its lower or upper triangle, given its eigenvalues w, its eigenvectors v
+ * and the gradients by these; `space` holds two matrices. Values that differ by roundings count as equal. */
 static void NAME(theano_eigh_back)(int64_t n, int lower, const REAL *w, const REAL *v, const REAL *gw, const REAL *gv,
                                    REAL *x, REAL *space) {
     const REAL step = 16 * (sizeof(REAL) == 4 ? (REAL)1.1920929e-7 : (REAL)2.220446049250313e-16);

@@ -38,7 +38,9 @@ PyObject *codes_operands(const Machine *m, const Frame *f) {
 }
 
 /* Whether the present call is timed. */
-int codes_ask(const Machine *m) { return m->codes != NULL && m->profile == NULL && m->codes->left > 0 && --m->codes->left == 0; }
+int codes_ask(const Machine *m) {
+    return m->codes != NULL && m->profile == NULL && m->codes->left > 0 && --m->codes->left == 0;
+}
 
 static int run(Machine *m, Frame *f, const Code *code, PyArrayObject **arrays) {
     const int64_t *at = (const int64_t *)PyBytes_AS_STRING(code->forms);
