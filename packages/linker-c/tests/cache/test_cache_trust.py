@@ -152,7 +152,7 @@ class TestReadOnlyCaches(CacheTestCase):
             library.build([kernel(sc.neg)], self.options)
             self.assertEqual(library.compiler_runs, 1)
         (warning,) = [w for w in caught if issubclass(w.category, CompilerWarning)]
-        self.assertIn("what is missing there is compiled again", str(warning.message))
+        self.assertIn("missing code is compiled again", str(warning.message))
         self.assertEqual(len(self.names("objects")), 1)
 
     @staticmethod

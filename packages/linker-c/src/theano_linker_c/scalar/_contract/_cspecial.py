@@ -13,12 +13,23 @@ from types import MappingProxyType
 from ..._c_names import called
 from ..._functions_in_c import function_name, functions_of, read_code, with_called
 
-__all__ = ["called_special_functions", "special_arguments", "special_definitions", "special_functions"]
+__all__ = [
+    "called_special_functions",
+    "declare_special",
+    "special_arguments",
+    "special_definitions",
+    "special_functions",
+]
 
 _FILES = ("gamma.h", "errors.h", "bessel.h", "incomplete.h")
 _PREFIX = "theano_special_"
-#: Numbers of arguments that are not 1.
-_ARGUMENTS = MappingProxyType({"betainc": 3, **dict.fromkeys(("betaln", "gammainc", "gammaincc", "iv", "jv"), 2)})
+#: Name in `scipy.special` -> number of arguments, as the classes of ops declare it.
+_arguments: dict[str, int] = {}
+
+
+def declare_special(name: str, count: int) -> None:
+    """Declare the number of arguments of a special function."""
+    _arguments[name] = count
 
 
 def special_arguments(name: str) -> int:
@@ -29,7 +40,7 @@ def special_arguments(name: str) -> int:
     >>> special_arguments("gammainc")
     2
     """
-    return _ARGUMENTS.get(name, 1)
+    return _arguments.get(name, 1)
 
 
 @cache

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..._lazy import scipy_special
+from .._contract._cspecial import declare_special
 from .._contract._cvalue import CValue, c_special
 from .._contract._op import FloatFunction, ScalarTypeError, arraywise, dtype_name, quiet
 
@@ -28,6 +29,11 @@ class SpecialFunction(FloatFunction):
 
     complex_ok = False
     cost = 100
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if cls.name and cls.nin > 0:
+            declare_special(cls.name, cls.nin)
 
     @arraywise
     @quiet
