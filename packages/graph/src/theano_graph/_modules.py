@@ -43,7 +43,8 @@ def word_modules() -> tuple[str, ...]:
     return tuple(_modules)
 
 
-def _aliases(package: str) -> dict[str, str]:
+def load_aliases(package: str) -> dict[str, str]:
+    """Return the table of earlier names of a package's modules, without the name of the package."""
     table = _tables.get(package)
     if table is None:
         try:
@@ -54,8 +55,15 @@ def _aliases(package: str) -> dict[str, str]:
     return table
 
 
-def current_module(name: str) -> str:
+def current_module(name: str, *, importing: bool = True) -> str:
     """Return the present name of a module of the library, for the name that a pickle has.
+
+    Parameters
+    ----------
+    name : str
+        A full name.
+    importing : bool
+        Whether the table of the package may be imported; otherwise one that is not there counts as empty.
 
     Examples
     --------
@@ -67,7 +75,8 @@ def current_module(name: str) -> str:
     package, _, inner = name.partition(".")
     if not is_library_module(package) or inner in ("", _TABLE):
         return name
-    return f"{package}.{_aliases(package).get(inner, inner)}"
+    table = load_aliases(package) if importing else _tables.get(package, {})
+    return f"{package}.{table.get(inner, inner)}"
 
 
 class _AliasFinder(Loader):
@@ -79,7 +88,7 @@ class _AliasFinder(Loader):
             return ModuleSpec(name, self)
         package, _, folder = name.partition(".")
         is_folder = is_library_module(package) and folder not in ("", _TABLE)
-        if is_folder and any(alias.startswith(f"{folder}.") for alias in _aliases(package)):
+        if is_folder and any(alias.startswith(f"{folder}.") for alias in load_aliases(package)):
             return ModuleSpec(name, self, is_package=True)
         return None
 

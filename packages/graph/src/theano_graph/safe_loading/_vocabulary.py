@@ -14,7 +14,7 @@ from .._expression._nodes import Variable
 from .._expression._op import PureOp
 from .._expression._type import Type
 from .._function_graph._fgraph import FunctionGraph
-from .._modules import UnsafeArchiveError, current_module, word_modules
+from .._modules import UnsafeArchiveError, current_module, load_aliases, word_modules
 
 if TYPE_CHECKING:
     from ._reader import Reader
@@ -217,7 +217,7 @@ class Vocabulary:
         """
         word = None
         if isinstance(module, str) and isinstance(name, str):
-            word = self._words.get((module, name)) or self._words.get((current_module(module), name))
+            word = self._words.get((module, name)) or self._words.get((current_module(module, importing=False), name))
         if word is None:
             hint = f"import theano before; or {_TRUST}" if str(module).startswith("theano.") else _TRUST
             raise refused(f"the archive needs {_short(module)}.{_short(name)}", hint)
@@ -246,6 +246,8 @@ def vocabulary() -> Vocabulary:
     """
     if _Known.modules != word_modules():
         modules = word_modules()
+        for package in {name.partition(".")[0] for name in modules}:
+            load_aliases(package)  # an archive makes its reader import nothing
         _Known.vocabulary = Vocabulary(word for name in modules for word in importlib.import_module(name).words())
         _Known.modules = modules
     return _Known.vocabulary
