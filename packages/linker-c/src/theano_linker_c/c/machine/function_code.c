@@ -105,6 +105,12 @@ static void code_clear(Code *code) {
     Py_CLEAR(code->held);
 }
 
+/* The answer of `ask`, which may have taken the codes away. */
+static void calls_left(Machine *m, int left) {
+    if (m->codes != NULL)
+        m->codes->left = left;
+}
+
 /* A call has been timed: that of code is compared with the instructions; `ask` takes note of others. */
 void codes_sampled(Machine *m, double seconds, PyObject *operands) {
     FunctionCodes *codes = m->codes;
@@ -121,8 +127,7 @@ void codes_sampled(Machine *m, double seconds, PyObject *operands) {
     }
     PyObject *ask = Py_NewRef(codes->ask);
     PyObject *answer = PyObject_CallFunction(ask, "dO", seconds, operands);
-    if (m->codes != NULL)
-        m->codes->left = answer == NULL ? 0 : (int)PyLong_AsLong(answer);
+    calls_left(m, answer == NULL ? 0 : (int)PyLong_AsLong(answer));
     if (answer == NULL || PyErr_Occurred())
         PyErr_WriteUnraisable(ask);
     Py_XDECREF(answer);
@@ -170,14 +175,14 @@ PyObject *machine_on_busy(PyObject *self, PyObject *args) {
         return NULL;
     codes_free(m);
     if (m->n_updates > 0 || m->n_overwrite > 0)
-        Py_RETURN_FALSE;
+        return Py_NewRef(Py_False);
     m->codes = PyMem_Calloc(1, sizeof *m->codes);
     if (m->codes == NULL)
         return PyErr_NoMemory();
     m->codes->ask = Py_NewRef(ask);
     m->codes->left = calls;
     m->codes->used = -1;
-    Py_RETURN_TRUE;
+    return Py_NewRef(Py_True);
 }
 
 /* Method `add_code(address, forms, held, seconds)`: code that takes the arguments, then the shared variables, as
