@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from function.function_support import add, fail_if_negative, scalar, shared, vector
 
+from theano_graph import config
 from theano_linker_c import In, Mode, eval_cache, function, scalar as sc
 from theano_testing.tiers import slow
 
@@ -46,6 +47,10 @@ class MemoryTestCase(unittest.TestCase):
 
 @slow
 class TestCalls(MemoryTestCase):
+    def setUp(self) -> None:
+        # Code for busy functions is loaded, and kept, at a moment that depends on the time that calls take.
+        self.enterContext(config.change_flags(vm__function_code="none"))
+
     def test_numbers(self) -> None:
         x, y = scalar("x"), scalar("y")
         f = function([x, y], nadd(x, nmul(x, y)), mode=NATIVE)
