@@ -136,6 +136,7 @@ def short_label(shape: DiagramShape) -> str:
 
     Examples
     --------
+    >>> from theano.d3viz._page_data import short_label
     >>> from theano_graph import diagram
     >>> import theano.tensor as T
     >>> [short_label(shape) for shape in diagram(T.exp(T.scalar("x"))).shapes]

@@ -73,6 +73,7 @@ def d3viz(fct: Any, outfile: str | Path | None = None, copy_deps: bool = True, *
     Examples
     --------
     >>> import theano.tensor as T
+    >>> from theano.d3viz import d3viz
     >>> d3viz(T.exp(T.scalar("x"))).text[:15]
     '<!DOCTYPE html>'
     """

@@ -42,7 +42,7 @@ class Zeta(SpecialFunction, BinaryScalarOp):
 
 
 def _vanishes(s: Any, q: Any) -> Any:
-    return (s > 1) & (q > 1) & (np.power(np.maximum(q, 1), -s) == 0)
+    return (s > 1) & (q > 1) & (np.power(np.maximum(q, 1), 1 - s) == 0)
 
 
 def _ratio(k: int) -> float:
@@ -74,8 +74,9 @@ _TEXT = f"""static double theano_hurwitz_zeta(double s, double q) {{
     sum += term;
     if (y > 0 && term <= 1e-17 * sum) return sum;
   }}
-  const double w = 1 / (y * y);
-  return sum + pow(y, -s) * (y / (s - 1) + 0.5 + s / y * ({_series()}));
+  const double term = pow(y, -s), w = 1 / (y * y);
+  sum += pow(y, 1 - s) / (s - 1);
+  return term == 0 ? sum : sum + term * (0.5 + s / y * ({_series()}));
 }}"""
 
 zeta = Zeta()

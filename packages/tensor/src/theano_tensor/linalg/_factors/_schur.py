@@ -199,7 +199,8 @@ def qz(a: TensorLike, b: TensorLike, output: str = "real", sort: str | None = No
 
     Examples
     --------
-    >>> import numpy, theano.tensor as T
+    >>> import numpy
+    >>> import theano.tensor as T
     >>> s, t, q, z = (part.eval() for part in T.slinalg.qz([[1.0, 2.0], [3.0, 4.0]], [[1.0, 0.0], [0.0, 1.0]]))
     >>> numpy.allclose(q @ s @ z.T, [[1.0, 2.0], [3.0, 4.0]])
     True
