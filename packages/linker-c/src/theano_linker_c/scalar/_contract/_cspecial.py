@@ -15,7 +15,6 @@ from ..._functions_in_c import function_name, functions_of, read_code, with_call
 
 __all__ = [
     "called_special_functions",
-    "declare_special",
     "special_arguments",
     "special_definitions",
     "special_functions",
