@@ -196,8 +196,8 @@ def _program(step: Any) -> list[str]:
         rows.append(f"| `{op}` | {' | '.join(cells)} | `{form}`{held} |")
     return [
         "## The program\n",
-        f"The graph is lowered to a flat list of instructions over {program.n_registers} numbered registers. Memory that",
-        "an instruction releases is free for the next ones. Before a call, an operand qualifies as memory of a result",
+        f"The graph is lowered to a flat list of instructions over {program.n_registers} numbered registers. Memory",
+        "released by an instruction is free for the next ones. Before a call, an operand qualifies as memory of a result",
         "if nothing reads it later; in the call the machine checks that nobody else holds the array.\n",
         *rows,
         "",
