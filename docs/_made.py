@@ -197,7 +197,7 @@ def _program(step: Any) -> list[str]:
     return [
         "## The program\n",
         f"The graph is lowered to a flat list of instructions over {program.n_registers} numbered registers. Memory",
-        "released by an instruction is free for the next ones. Before a call, an operand qualifies as memory of a result",
+        "released by an instruction is free for the next. Before a call, an operand qualifies as memory of a result",
         "if nothing reads it later; in the call the machine checks that nobody else holds the array.\n",
         *rows,
         "",
