@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Set up what is needed in `.venv`, then run the demo, the tests or the benchmarks.
+"""Set up the environment `.venv`, then run the demo, the tests or the benchmarks.
 
     python3 bootstrap.py demo  [options of the demo, see: python3 bootstrap.py demo --help]
     python3 bootstrap.py test  [--all] [options of tox, for example: -e graph]
@@ -54,7 +54,7 @@ def find_python() -> str | None:
 
 
 def check_version() -> None:
-    """Go on with a Python that fits, or say what is needed."""
+    """Go on with a Python that fits, or name the versions that do."""
     if (3, 11) <= sys.version_info[:2] <= (3, 15):
         return
     found = find_python()
@@ -64,7 +64,7 @@ def check_version() -> None:
 
 
 def run_quietly(command: list[str]) -> tuple[bool, str]:
-    """Run a command and return whether it succeeded, and the end of what it said."""
+    """Run a command and return whether it succeeded, and the end of its output."""
     try:
         done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     except OSError as error:
@@ -73,7 +73,7 @@ def run_quietly(command: list[str]) -> tuple[bool, str]:
 
 
 def try_each(commands: list[list[str]]) -> tuple[bool, str]:
-    """Run commands until one succeeds; return whether one did, and what the others said."""
+    """Run commands until one succeeds; return whether one did, and the output of the others."""
     details = []
     for command in commands:
         succeeded, said = run_quietly(command)
@@ -164,7 +164,7 @@ def clock(began: float) -> str:
 
 
 def counts_of_tests() -> str:
-    """Add up what test runs have noted of themselves."""
+    """Add up the notes that test runs leave."""
     sums = dict.fromkeys(("passed", "failed", "skipped", "done", "total"), 0)
     for path in glob.glob(os.path.join(PROGRESS, "*.json")):
         try:
@@ -203,7 +203,7 @@ class ProgressLines:
 
 
 def main() -> int:
-    """Do what the command line asks for."""
+    """Run the command of the command line."""
     arguments = sys.argv[1:]
     if arguments[:1] in (["-h"], ["--help"]):
         print(__doc__)

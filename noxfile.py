@@ -1,6 +1,6 @@
 """Sessions beyond the tests, from demo and bench to fuzz and sanitize.
 
-`nox -s NAME -- options` runs one. The last four are of the size of a night; docs/hardening.md says what a finding is.
+`nox -s NAME -- options` runs one. The last four are of the size of a night; docs/hardening.md defines a finding.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PEERS = ("jax>=0.4.35", "pytensor>=2.26", "casadi>=3.6.5")
 def python_of(session: nox.Session) -> str:
     """Return the interpreter of a session.
 
-    Never another one: what is installed for a session replaces all that an environment holds.
+    Never another one: the packages of a session replace all that an environment holds.
     """
     found = shutil.which("python", path=session.bin)
     if found is None:
@@ -154,7 +154,7 @@ def index(session: nox.Session) -> None:
     session.run("python", "tools/check_index.py", "--out", str(ROOT / "dist" / "index"))
 
 
-#: What compiles exported C for other processors, or otherwise than gcc, and what runs it here.
+#: Compilers of exported C for other processors, or other than gcc, and the emulators that run it here.
 MACHINES = ("aarch64-linux-gnu-gcc -static :: qemu-aarch64", "emcc :: node", "clang ::")
 
 
@@ -162,8 +162,8 @@ MACHINES = ("aarch64-linux-gnu-gcc -static :: qemu-aarch64", "emcc :: node", "cl
 def export(session: nox.Session) -> None:
     """Test exported C with CMake, then compare its numbers on other processors, as far as compilers for them are there.
 
-    Debian has those for ARM in gcc-aarch64-linux-gnu and qemu-user. Options after `--` are a compiler, `::` and what
-    runs its programs.
+    Debian has the compilers for ARM in gcc-aarch64-linux-gnu and qemu-user. Options after `--` are a compiler, `::` and
+    what runs its programs.
     """
     python = python_of(session)
     install_layer(session, "theano", python, "--test", "--with=cmake>=3.20")
@@ -211,7 +211,7 @@ def fuzz(session: nox.Session) -> None:
     session.run(python, "-m", "theano_testing_workshop.fuzz", *options, external=True)
 
 
-#: What several threads of one process cannot do at once, by layer; words of pytest's `-k`, with the reason.
+#: Tests that several threads of one process cannot run at once, by layer; words of pytest's `-k`, with the reason.
 ALONE: dict[str, dict[str, str]] = {
     "graph": {
         "TestPauses": "the collector that rests is that of the process",
@@ -219,15 +219,15 @@ ALONE: dict[str, dict[str, str]] = {
         "(test_graph_features and (TestLentMethods or TestBadInput))": "the same, with features and replacements",
         "(test_graph_surface and TestQuestions)": "the same; and standard output is that of the process",
         "test_build_rules": "standard output is that of the process",
-        "TestConstruction": "those who are told of new variables are listed for the process",
-        "TestThunks": "what makes thunks is set for the process",
+        "TestConstruction": "the listeners of new variables are listed for the process",
+        "TestThunks": "the maker of thunks is set for the process",
     },
     "optimize": {
         "TestExamplesInDocstrings": "examples are run with parts of Python exchanged for the process",
         "TestReadme": "the same",
         "TestCommandLine": "standard output is that of the process",
         "(test_expression_simplifier and TestSimplifying)": "the parser of Python 3.11 has one depth for threads",
-        "(test_databases and (TestSequenceDatabase or TestDatabasesInside))": "the threads share what `setUp` made",
+        "(test_databases and (TestSequenceDatabase or TestDatabasesInside))": "the threads share objects of `setUp`",
         "(test_database_kinds and TestSequences)": "the same",
         "(test_atomic_replacements and TestAllOrNone)": "the threads share the graph of `setUp`, and the log",
         "(test_graph_rewriter_failures and TestOrigins)": "the same",
@@ -252,7 +252,7 @@ ALONE: dict[str, dict[str, str]] = {
         "TestProgress": "standard error is that of the process",
         "(test_tiered_start and (TestReady or TestFailures))": "the compiler of `setUp` waits for one function",
         "(test_program_indexing and TestCells)": "the threads share the cell of `setUp`",
-        "TestThirdTarget": "the threads share the list of what was built",
+        "TestThirdTarget": "the threads share the list of built programs",
         "(test_program_calls and TestFailures)": "signals reach the main thread alone",
         "TestLongProducts": "the same",
         "(TestPickledGraphs or test_lengths_of_tables)": "flags are those of the process",
@@ -260,7 +260,7 @@ ALONE: dict[str, dict[str, str]] = {
         "TestEachLengthOfVectors": "the length of vectors is set for the process",
         "test_stress_": "the tests have threads of their own, and measure memory and threads of the process",
         "(TestSections and test_other_lines)": "lines of profiles are registered for the process",
-        "(test_lazy_needs and TestCalls)": "the threads share the list of what ran",
+        "(test_lazy_needs and TestCalls)": "the threads share the list of calls",
     },
 }
 
@@ -289,7 +289,7 @@ def threads(session: nox.Session) -> None:
         session.run(*command, "-k", words, str(folder), external=True, env={"PYTHONPATH": str(folder)})
 
 
-#: The tests of what attacks have found, by package; tools/log/hardening.md says which case each of them is for.
+#: The regression tests of attacks, by package; tools/log/hardening.md says which case each of them is for.
 ATTACKED = {
     "graph": ("test_config", "test_perform_hook"),
     "linker-c": ("archives", "cache", "compiler", "function", "profiling", "kernels.test_kernel_lives"),
@@ -324,14 +324,14 @@ def attack(session: nox.Session) -> None:
                 session.run(python, "-m", "nose2", "-s", "tests", name, env=settings, external=True)
 
 
-#: What is not looked at under sanitizers: they hold freed memory back and slow processes down.
+#: Tests that do not run under sanitizers: they hold freed memory back and slow processes down.
 UNSANITIZED = {"stress", "cache", "__pycache__"}
-#: What the compiler is told, the libraries that have to be there first, and their settings, by what is looked for.
+#: Options of the compiler, the libraries that have to be there first, and their settings, by sanitizer.
 SANITIZERS = {
     "address": (
         "-fsanitize=address -fsanitize=undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer",
         ("libasan.so", "libubsan.so"),
-        # The interpreter leaves memory to the end of the process on purpose; leaks are what `stress` looks for.
+        # The interpreter leaves memory to the end of the process on purpose; `stress` looks for leaks.
         {
             "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1",
             "UBSAN_OPTIONS": "print_stacktrace=1",
@@ -345,7 +345,7 @@ SANITIZERS = {
         {"TSAN_OPTIONS": "halt_on_error=1:ignore_noninstrumented_modules=1:report_signal_unsafe=0:die_after_fork=0"},
     ),
 }
-#: Under the sanitizer of threads: what runs kernels and calls in several threads.
+#: Under the sanitizer of threads: tests that run kernels and calls in several threads.
 THREADED = ("function", "kernels", "stress")
 
 

@@ -1,4 +1,4 @@
-"""What one call costs when there is next to nothing to compute: two floats, vectors of ten, an op made of a graph."""
+"""Overhead of one call with next to nothing to compute: two floats, vectors of ten, an op made of a graph."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _floats(options: Options) -> Row:
 
 
 def _held_graph(options: Options) -> Row:
-    """What it costs that a graph is inside of an op: a call of the op less a call of the graph."""
+    """The cost of a graph inside an op: a call of the op less a call of the graph."""
     x, y = numpy.linspace(1, 2, 10), numpy.linspace(2, 3, 10)
     u, v = T.dvectors("x", "y")
     graph = T.exp(u) * v + 1
@@ -58,7 +58,7 @@ class _Same(theano.Op):
 
 
 def _python_op(options: Options) -> Row:
-    """What a user's op in Python costs in a function, with the look at its result: a hundredth of 100 in a row."""
+    """The cost of a user's Python op in a function, with the check of its result: a hundredth of 100 in a row."""
     x = T.dvector("x")
     calls = []
     for count in (1, 101):
@@ -74,7 +74,7 @@ def _python_op(options: Options) -> Row:
 
 
 def _small(module: Any, x: Any, y: Any) -> tuple[Any, ...]:
-    """Five nodes that no fusion makes one: sums, an extremum, and what hangs on them."""
+    """Five nodes that no fusion joins: sums, an extremum, and their consumers."""
     total = module.sum(x * y)
     return x / total, module.max(y) - total
 

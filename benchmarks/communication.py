@@ -1,4 +1,4 @@
-"""What a training step costs on several processes: the table of docs/howto/distributed.md, measured again.
+"""Cost of a training step on several processes: the table of docs/howto/distributed.md, measured again.
 
     python benchmarks/communication.py [--steps 200] [--engines mpi dask]
 
@@ -89,7 +89,7 @@ def measure(engine: str, hidden: int, count: int, steps: int) -> None:
 
 
 def missing(engine: str) -> str | None:
-    """Return what an engine lacks here."""
+    """Return the reason why an engine cannot run here."""
     module = {"mpi": "mpi4py", "dask": "distributed"}[engine]
     if importlib.util.find_spec(module) is None:
         return module
@@ -97,7 +97,7 @@ def missing(engine: str) -> str | None:
 
 
 def mpiexec() -> str | None:
-    """Return what starts processes of MPI: beside this Python first, where pip puts it."""
+    """Return the launcher of MPI processes: beside this Python first, where pip puts it."""
     beside = os.path.dirname(sys.executable)
     return shutil.which("mpiexec", path=beside) or shutil.which("mpiexec")
 

@@ -3,7 +3,7 @@
     python benchmarks/compile_child.py theano | jax | pytensor[:MODE] [NODES]
 
 With NODES it is a function of about so many nodes, otherwise the step of the logistic regression, gradient included.
-What is counted is the building of that function up to its first result, the first call included: imports and the first
+The figure covers the building of that function up to its first result, the first call included: imports and the first
 use of each contender (`started`) lie before.
 """
 

@@ -25,7 +25,7 @@ CONTENDERS = {
 }
 
 SIZES = (10, 50, 200)
-#: In a second process we may take so much of what JAX takes, which keeps nothing.
+#: In a second process we may take this share of the time of JAX, which keeps nothing.
 ALLOWED = {"jax": 1 / 0.3}
 
 

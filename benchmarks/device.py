@@ -3,7 +3,7 @@
     python benchmarks/device.py [--device cuda0] [--quick] [--only NAME ...] [--output docs/device.md]
 
 Each case is a process of its own, so that memory of one is free for the next, and a case that fails leaves the others;
-in a case, a contender that fails leaves the others, too. What cannot be measured (no device, no peer, an error, no time
+in a case, a contender that fails leaves the others, too. A case without a figure (no device, no peer, an error, no time
 left) stands in the table as it is. All cases take at most 25 minutes. The page is written after each case.
 """
 
@@ -28,10 +28,10 @@ from device_cases import CASES
 from device_peers import Figures, describe_device, first_line
 from harness import show_seconds
 
-#: Seconds that one case may take, and all of them with what starts and ends them.
+#: Seconds that one case may take, and all cases with their start and end.
 PATIENCE, BUDGET = 150.0, 1440.0
 NOT_MEASURED = "not measured"
-#: Begins the line on which a process tells what it has found; contenders print, too.
+#: Begins the line on which a process reports its figures; contenders print, too.
 MARK = "found by the case: "
 PAGE = """\
 # Functions on devices: figures
@@ -61,7 +61,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def in_process(case: str, device: str, quick: bool, patience: float) -> dict[str, Any] | str:
-    """Run a case in a process of its own; return what it tells, or in one line why it tells nothing."""
+    """Run a case in a process of its own; return its report, or one line on why there is none."""
     command = [sys.executable, __file__, "--device", device, "--case", case, *(["--quick"] if quick else [])]
     flags = f"device={device},floatX=float32,force_device=True,print_active_device=False"
     environment = {
@@ -69,7 +69,7 @@ def in_process(case: str, device: str, quick: bool, patience: float) -> dict[str
         "THEANO_FLAGS": ",".join(filter(None, [os.environ.get("THEANO_FLAGS"), flags])),
         "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
     }
-    # A group of its own: what the case has started ends with it.
+    # A group of its own: processes that the case has started end with it.
     with subprocess.Popen(
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     ) as process:
@@ -91,7 +91,7 @@ def in_process(case: str, device: str, quick: bool, patience: float) -> dict[str
 
 
 def run_case(name: str, quick: bool) -> int:
-    """Measure in this process, and print what was found."""
+    """Measure in this process, and print the figures."""
     figures: Mapping[str, object]
     try:
         figures = {"about": describe_device()} if name == "about" else asdict(CASES[name].run(quick))
@@ -137,7 +137,7 @@ def paragraph(text: str) -> str:
 
 
 def about(options: argparse.Namespace) -> tuple[str, bool]:
-    """Say when and on what the figures are taken; False where there is no device."""
+    """Print date, device and versions of the figures; False where there is no device."""
     today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
     figures = in_process("about", options.device, options.quick, PATIENCE)
     if isinstance(figures, str):

@@ -1,4 +1,4 @@
-"""What `device.py` measures: training steps, loops, memory rates, products and first calls on a device.
+"""Cases of `device.py`: training steps, loops, memory rates, products and first calls on a device.
 
 It runs with the flags ``device=NAME,floatX=float32,force_device=True``, so that shared variables are on the device.
 """
@@ -94,7 +94,7 @@ def unwaited_step(passed: bool) -> Callable[[], object]:
 def host_time(passed: bool, quick: bool) -> Figures:
     """Measure how long a call keeps the host where nothing waits for the device; the queue is empty in the beginning.
 
-    Of calls with data from the host, the time that copying them in the memory of the host takes is told, too.
+    Calls with data from the host also report the time that a copy of the data in the memory of the host takes.
     """
     step, context = unwaited_step(passed), default_context()
     calls = 10
@@ -230,7 +230,7 @@ def product(tf32: bool, quick: bool) -> Figures:
     return contest(ours, others, quick)
 
 
-#: Prints the seconds from the expression of the training step to its first result. What other functions of the process
+#: Prints the seconds from the expression of the training step to its first result. Everything that other functions of
 #: need as well has been there before: the device, and the compiler of kernels.
 FIRST = """
 import json, time

@@ -12,14 +12,14 @@ from typing import Any, TypeAlias
 import numpy
 from harness import NOT_INSTALLED, OURS, Options, compare, peer, version
 
-#: By name, what makes a call that waits for its result; None stands for a contender that is not installed.
+#: By name, the factory of a call that waits for its result; None stands for a contender that is not installed.
 Contenders: TypeAlias = Mapping[str, Callable[[], Callable[[], object] | None]]
 _LINE = 160
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What a case has found.
+    """The figures of a case.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class Figures:
     beside : dict of str to float or str
         Seconds of contenders, or why there are none; the first one is that of the aim.
     note : str
-        What else there is to say.
+        Anything else to report.
     """
 
     ours: float
@@ -43,7 +43,7 @@ class Figures:
 
 
 def turns(quick: bool) -> Options:
-    """Return how many turns of what length there are."""
+    """Return the number of turns and their length."""
     return Options(rounds=5, turn_seconds=0.02) if quick else Options(rounds=21, turn_seconds=0.1)
 
 
@@ -71,7 +71,7 @@ def contest(ours: Callable[[], object], theirs: Contenders, quick: bool) -> Figu
             if call is not None:
                 call()
                 calls[name] = call
-        except Exception as error:  # noqa: BLE001  # whatever it is, the others are measured
+        except Exception as error:  # noqa: BLE001  # the others are measured after any error
             beside[name] = f"fails: {first_line(error)}"
     times = compare(calls, turns(quick))
     ours_time = times.pop(OURS)

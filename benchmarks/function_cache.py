@@ -1,6 +1,6 @@
 """How long `theano.function` takes in a second process, with and without functions that are cached on disk.
 
-Each process has made a trivial function before (`started`); what is counted is the call of `theano.function` alone, in
+Each process has made a trivial function before (`started`); the figure is the call of `theano.function` alone, in
 seconds of the processor, so that the disk and other processes count less. The functions are one of 200 nodes
 (`compile_child`) and the chain of 2000 links with its gradient (`chain`).
 """
@@ -17,7 +17,7 @@ from typing import Any
 from harness import OURS, Command, Options, Row, run_process
 from started import start
 
-#: What a second process may take on a quiet machine, and what the first may take more than without the cache.
+#: Limits on a quiet machine: for a second process, and for the first beyond its time without the cache.
 LIMITS = {"nodes": 0.015, "links": 0.5}
 SIZES = {"nodes": 200, "links": 2000}
 OFF = "function_cache=False"

@@ -16,7 +16,7 @@ POINTS = 200
 
 
 def data() -> tuple[Any, Any]:
-    """Return squared distances of the points, and what was observed there."""
+    """Return squared distances of the points, and the observations there."""
     rng = numpy.random.default_rng(0)
     x = numpy.sort(rng.uniform(0, 10, POINTS))
     return (x[:, None] - x[None, :]) ** 2, numpy.sin(x) + 0.1 * rng.normal(size=POINTS)

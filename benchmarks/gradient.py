@@ -1,4 +1,4 @@
-"""Differentiation: what it costs to make gradients of long chains, and to run Jacobians and Hessians.
+"""Differentiation: the cost of making gradients of long chains, and of running Jacobians and Hessians.
 
 Chains are built and differentiated, not compiled; times are processor times, and the cyclic collector works as it does
 in a user's program.
@@ -70,7 +70,7 @@ def _chain_row(layers: dict[str, _Layer | None], length: int, limit: float | Non
 
 
 def _node_row(layers: dict[str, _Layer | None], options: Options) -> Row:
-    """Time the building of nodes; `beat` is what the layer sets itself."""
+    """Time the building of nodes; `beat` is the limit that the layer sets itself."""
     row = Row("one more node on tensors: tanh(y) or y * x", beat=("pytensor",))
     for name, layer in layers.items():
         if layer is None:

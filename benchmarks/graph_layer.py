@@ -1,11 +1,11 @@
-"""What the graph layer costs on chains of nodes: to build, sort, copy, compare, pickle and collect them.
+"""Cost of the graph layer on chains of nodes: to build, sort, copy, compare, pickle and collect them.
 
     python benchmarks/graph_layer.py [--lengths 10000 100000 1000000] [--rounds N]
 
 Beside the layer run PyTensor's graph classes, each with a type and an op of its own that do nothing else, at the
-default recursion limit. The limits are those that the layer sets itself for 10^5 nodes, and 12 times the time of a
+default recursion limit. The limits are the layer's own for 10^5 nodes, and 12 times the time of a
 tenth of the nodes. Times are processor times: all of this is one thread, which neighbours on the machine would only
-slow down. Each case runs once before it is measured, so that the memory is there: what the first use of a page costs is
+slow down. Each case runs once before it is measured, so that the memory is there: the first use of a page is
 the system's business. The cyclic collector rests meanwhile, but for the case that measures it.
 """
 

@@ -41,9 +41,9 @@ class Row:
     Attributes
     ----------
     case : str
-        What is measured.
+        The name of the measurement.
     results : dict[str, float | str]
-        Seconds by contender (or what `unit` says), or why there is no figure.
+        Seconds by contender (or the quantity in `unit`), or the reason why there is no figure.
     limit : float or None
         Seconds that we allow ourselves.
     beat : tuple[str, ...]
@@ -51,7 +51,7 @@ class Row:
     ahead : dict[str, float]
         Contenders that must take so many times as long as we.
     unit : str
-        What the figures count where it is not seconds.
+        The quantity of the figures where it is not seconds.
     """
 
     case: str
@@ -85,7 +85,7 @@ class Row:
         return "yes" if met else "no"
 
     def aim(self) -> str:
-        """Say what is aimed at, in words."""
+        """Say the limit in words."""
         aims = [] if self.limit is None else [f"at most {self.show(self.limit)}"]
         aims += [f"not slower than {name}" for name in self.beat]
         return ", ".join(aims + [f"at most {1 / times:.2g} of {name}" for name, times in self.ahead.items()])
@@ -123,9 +123,9 @@ def compare(contenders: Mapping[str, Callable[[], object] | None], options: Opti
     Parameters
     ----------
     contenders : Mapping[str, Callable[[], object] | None]
-        What to call, by name; None stands for a peer that is not installed.
+        The calls, by name; None stands for a peer that is not installed.
     options : Options
-        How many turns of what length.
+        The number of turns and their length.
 
     Returns
     -------
@@ -190,7 +190,7 @@ def run_process(command: Command, patience: float) -> float | str:
 
 
 def compare_processes(commands: Mapping[str, Command | None], options: Options) -> dict[str, float | str]:
-    """Run programs several times, taking turns, and return the median of what they print."""
+    """Run programs several times, taking turns, and return the median of the figures that they print."""
     turns: dict[str, list[float]] = {name: [] for name in commands}
     failures: dict[str, str] = {name: NOT_INSTALLED for name, command in commands.items() if command is None}
     for _ in range(options.processes):

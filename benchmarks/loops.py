@@ -35,7 +35,7 @@ def power(main: Any, tensor: Any) -> tuple[list[Any], Any]:
 
 
 def network(step: Callable[..., Any], arity: int, gradient: bool) -> Build:
-    """Return what builds the last state of a recurrent network, or its gradients."""
+    """Return a builder of the last state of a recurrent network, or of its gradients."""
 
     def build(main: Any, tensor: Any) -> tuple[list[Any], Any]:
         x, h = tensor.ftensor3("x"), tensor.fmatrix("h")

@@ -1,4 +1,4 @@
-"""What rewriting costs: how it grows with the graph, the whole of FAST_RUN, and putting in-place forms in.
+"""Cost of rewriting: its growth with the graph, the whole of FAST_RUN, and putting in-place forms in.
 
     python benchmarks/optimize_layer.py [--rounds N]
 
@@ -95,7 +95,7 @@ def language_tree(nodes: int) -> Graph:
 
 
 def overwriting_candidates(nodes: int) -> Graph:
-    """Return a chain forth and back in which the way back reads what the way forth made."""
+    """Return a chain forth and back in which the way back reads the results of the way forth."""
     x = TYPE("x")
     values: list[Any] = [x]
     for _ in range(nodes // 3):

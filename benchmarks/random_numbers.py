@@ -36,7 +36,7 @@ def _row(name: str, dtype: str, options: Options) -> Row:
 
 
 def _small(options: Options) -> Row:
-    """What a call costs that draws few numbers: the state of NumPy's legacy generator is copied."""
+    """The cost of a call that draws few numbers: the state of NumPy's legacy generator is copied."""
     contenders: dict[str, Callable[[], object] | None] = {
         OURS: theano.function([], MRG_RandomStreams(1).uniform((10,))),
         "RandomStreams": theano.function([], RandomStreams(1).uniform((10,))),
@@ -47,7 +47,7 @@ def _small(options: Options) -> Row:
 
 
 def _check(name: str, call: Callable[[], object] | None) -> None:
-    """See that what is drawn has the mean and the spread of the distribution before anybody is timed."""
+    """Check mean and spread of the draws before anybody is timed."""
     if call is not None:
         numbers: Any = numpy.asarray(call(), "float64")
         mean, spread = (0.5, 12**-0.5) if name == "uniform" else (0.0, 1.0)

@@ -2,7 +2,7 @@
 
     python benchmarks/ready_child.py MODULE theano | jax | pytensor[:MODE] [ARGUMENT ...]
 
-MODULE is a benchmark with a function ``prepare(package, mode, *arguments)`` that compiles, calls once and returns. What
+MODULE is a benchmark with a function ``prepare(package, mode, *arguments)`` that compiles, calls once and returns. The
 is counted is that call alone: imports and the first use of each contender (`started`) lie before.
 """
 
@@ -23,7 +23,7 @@ from started import start
 def commands(
     module: str, contenders: Mapping[str, str], folder: str, arguments: Sequence[str]
 ) -> dict[str, Command | None]:
-    """Return what runs this file for each contender, with caches below `folder`."""
+    """Return the commands that run this file for each contender, with caches below `folder`."""
     environment = {
         "THEANO_FLAGS": f"base_compiledir={folder}/theano",
         "PYTENSOR_FLAGS": f"base_compiledir={folder}/pytensor",

@@ -71,7 +71,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def machine() -> str:
-    """Say what the figures were taken on."""
+    """Name the machine and the versions of the figures."""
     name = platform.processor() or platform.machine()
     info = Path("/proc/cpuinfo")
     if info.exists():
@@ -85,7 +85,7 @@ def _cores() -> int:
 
 
 def heading() -> str:
-    """Say when, where, with what and with how many threads."""
+    """Say date, machine, versions and number of threads."""
     versions = ", ".join(f"{name} {version(name)}" for name in DISTRIBUTIONS)
     threads = os.environ.get("OMP_NUM_THREADS", "")
     limit = f"OMP_NUM_THREADS={threads}" if threads else f"each contender's own choice of up to {_cores()}"
@@ -97,7 +97,7 @@ def heading() -> str:
 
 
 def _default_linker() -> str:
-    """Say what PyTensor runs on where no mode is given."""
+    """Say which linker PyTensor uses where no mode is given."""
     module = peer("pytensor.compile.mode")
     return "" if module is None else f" (the column without a mode is its default, {module.get_default_mode().linker})"
 

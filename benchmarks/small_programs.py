@@ -1,4 +1,4 @@
-"""Programs of many small nodes, where a node costs more than what it computes, and of a few nodes over a matrix.
+"""Programs of many small nodes, where the overhead of a node exceeds its work, and of a few nodes over a matrix.
 
 The log-density is that of `hierarchical`, of one vector of parameters that is sliced into its parts, as samplers
 want it.
@@ -26,7 +26,7 @@ def run(options: Options) -> list[Row]:
 
 
 def symbolic(package: str, build: Callable[[Any, Any], tuple[list[Any], Any]], values: list[Any]) -> Any:
-    """Compile what `build` makes of the modules ``package`` and ``package.tensor``; None where it is not installed."""
+    """Compile the graph of `build` with ``package`` and ``package.tensor``; None where it is not installed."""
     if peer(package) is None:
         return None
     main: Any = importlib.import_module(package)

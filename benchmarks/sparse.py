@@ -17,7 +17,7 @@ from harness import OURS, Options, Row, compare, peer
 
 LENGTH, COLUMNS, DENSITY = 10_000, 64, 1e-3
 BATCH, FEATURES, CLASSES = 256, 100_000, 10
-#: So small that even many steps leave the weights what they are.
+#: So small that even many steps hardly change the weights.
 RATE = 1e-6
 #: The aim where all do the same in SciPy or in memory, and differ by chance.
 _SAME = 0.9
@@ -27,7 +27,7 @@ Build = Callable[[Any], Callable[..., object]]
 
 
 def libraries() -> dict[str, Any]:
-    """Return what graphs are built with, by contender; None where it is not installed."""
+    """Return the modules that build graphs, by contender; None where it is not installed."""
     import theano
     import theano.sparse
     import theano.tensor

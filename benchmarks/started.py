@@ -1,8 +1,8 @@
-"""What all contenders have done before it is timed how long building a function takes, each in a process of its own.
+"""The warm-up of all contenders, before the building of a function is timed in a process of its own.
 
 Each package is imported and one trivial function, ``x + 1`` on three numbers, is made with it and called. So JAX has
 started its backend and its code generator, and Theano has read its rewriting rules. No cache is filled by that: JAX
-keeps nothing on disk here, and Theano runs this function without a compiler. What is timed then is the building of
+keeps nothing on disk here, and Theano runs this function without a compiler. The figure then is the building of
 one more function up to its first result; with an empty cache Theano's time includes trying the compiler.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy
 
-#: What tables say of such rows.
+#: The note of such rows in tables.
 COUNTED = " (first result included, start-up not)"
 
 

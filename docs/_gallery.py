@@ -1,4 +1,4 @@
-"""Write the pages of the gallery: each program of `examples/` that draws, with its picture and what it prints."""
+"""Write the pages of the gallery: each program of `examples/` that draws, with its picture and its output."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from _programs import run_programs
 import make_notebooks
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
-#: The programs by what they are about, in the order in which they are shown.
+#: The programs by subject, in the order of the page.
 PROGRAMS = {
     "Nets": (
         *("logistic_regression", "convolutional_net", "dream_digits", "variational_autoencoder"),
@@ -33,7 +33,7 @@ FORM = "THEANO_GALLERY"
 
 
 def about(name: str) -> tuple[str, str]:
-    """Return what the docstring of a program says in its first sentence, and all of it."""
+    """Return the first sentence of a program's docstring, and the whole docstring."""
     text = ast.get_docstring(ast.parse((EXAMPLES / f"{name}.py").read_text(encoding="utf-8"))) or ""
     return text.split("\n\n")[0].replace("\n", " "), text
 
@@ -60,7 +60,7 @@ def gallery_pages(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def needed(name: str) -> list[str]:
-    """Return the modules of `examples/` that a program imports, and those that these import."""
+    """Return the modules of `examples/` that a program imports, directly or through others."""
     found: list[str] = []
     waiting = [name]
     while waiting:
@@ -85,7 +85,7 @@ def _page(name: str, pictures: Path) -> str:
         [
             f"# {title(name)}\n",
             f"{first}\n",
-            f"![What the program draws](pictures/{name}.png)\n",
+            f"![The picture of the program](pictures/{name}.png)\n",
             f"`{command}` printed, when this page was made:\n",
             f"```text\n{printed.rstrip()}\n```\n",
             f"To run it elsewhere, put {modules} into the folder of the program.\n",
@@ -113,7 +113,7 @@ def _options(name: str, picture: Path) -> list[str]:
 
 @cache
 def _library() -> bytes:
-    """Return a digest of the modules of the library, which have a part in what programs print."""
+    """Return a digest of the modules of the library, which take part in the output of programs."""
     paths = sorted((EXAMPLES.parent / "packages").glob("*/src/**/*.py"))
     return hashlib.sha256(b"\0".join(path.read_bytes() for path in paths)).digest()
 
@@ -124,7 +124,7 @@ def _digest(name: str, options: list[str]) -> str:
 
 
 def _run(names: list[str], pictures: Path) -> None:
-    """Run programs, and keep what they print; one that is as it was when its picture was drawn is not run again."""
+    """Run programs, and keep their output; a program unchanged since its picture was drawn does not run again."""
     waiting = {}
     for name in names:
         options = _options(name, pictures / f"{name}.png")
@@ -143,7 +143,7 @@ def _run(names: list[str], pictures: Path) -> None:
 def _overview() -> str:
     lines = [
         "# Gallery\n",
-        "Programs of about 80 to 250 lines, each with real data where there is some, a picture, and a test of what it",
+        "Programs of about 80 to 250 lines, each with real data where there is some, a picture, and a test of its",
         "finds. Each page shows the command that made it; `--quick`, where a program has it, runs a smaller form.",
         "Most programs import modules that lie beside them in `examples`; their pages name these. Take one of the",
         "programs as the beginning of your own.\n",
@@ -158,7 +158,7 @@ def _overview() -> str:
             ]
             lines.append(f"| {' | '.join(cells + [''] * (3 - len(cells)))} |")
         lines.append("")
-    lines += ["## What these programs share\n"]
+    lines += ["## Shared modules\n"]
     lines += [f"- [`{name}.py`](gallery_{name}.md): {about(name)[0]}" for name in MODULES]
     lines.append("")
     pages = "\n".join(f"gallery_{name}" for names in (*PROGRAMS.values(), MODULES) for name in names)

@@ -25,10 +25,10 @@ from theano_optimize import (
 #: Name of a phase, its profile, the rules that fired, and the graph afterwards.
 Phase: TypeAlias = tuple[str, RewriteProfile, list[RewriteEvent], str]
 
-#: What phases are for, by the names that profiles print. A test holds that none that fires on the example is missing.
+#: The purpose of phases, by the names that profiles print. A test holds that none that fires on the example is missing.
 PHASES = {
     "merge1": "Computations that are equal become one, constants included.",
-    "constants_first": "Numbers get the dtype of what they are used with.",
+    "constants_first": "Numbers get the dtype of their operands.",
     "canonicalize": """Expressions become one form each, so that later rules need to know that form only: constants are
 computed, signs move outwards, lengths are read from inputs instead of results, and arrays full of one value
 (`second`, which gradients are full of) become that value.""",
@@ -38,7 +38,7 @@ z above 709; `softplus` does not. In the gradient, `exp(z) / (1 + exp(z))` is fo
 `w`, with the product in the gradient and the penalty's part, is one `Gemv`.""",
     "specialize": "Forms that are easy to reason about become forms that are fast to compute.",
     "elemwise_fusion": """Elementwise operations that follow each other become one op, `Composite`, whose kernel goes
-over memory once; what is summed afterwards is summed in the same loop.""",
+over memory once; a following sum runs in the same loop.""",
 }
 
 
@@ -92,8 +92,8 @@ def made_page() -> str:
     parts = [
         "# How a function is made\n",
         "This page follows one function from the expression that is written to the C code that runs. The function was",
-        "built while the page was: graphs, equations, code and times below are what it went through.",
-        "[architecture](../architecture.md) says which package does what.\n",
+        "built while the page was: graphs, equations, code and times below are its own.",
+        "[architecture](../architecture.md) lists the packages and their tasks.\n",
         *_written(followed),
         *_rewritten(followed.found),
         *_overwriting(step),
@@ -105,7 +105,7 @@ def made_page() -> str:
 
 
 def graph_text(graph: FunctionGraph | Any) -> str:
-    """Return a graph as `debugprint` prints it, without the names that spell out what is not done in place."""
+    """Return a graph as `debugprint` prints it, without the names that spell out options that are off."""
     text = str(theano.printing.debugprint(graph, file="str", print_storage=False))
     return re.sub(r",no_inplace|\{no_inplace\}| ''", "", text).rstrip()
 
@@ -134,7 +134,7 @@ def _written(followed: Followed) -> list[str]:
 def _rewritten(phases: list[Phase]) -> list[str]:
     lines = [
         "## Rewriting\n",
-        f"A mode has phases, which run one after the other: {len(phases)} in the default mode. Those that found",
+        f"A mode has phases, which run one after the other: {len(phases)} in the default mode. Phases that changed",
         "something to do are shown, with the graph that each left. Under a phase stand the rules that fired, where the",
         "phase records them, and their equations, if they are made of equations. [The list of rewrites](rewrites.md)",
         "has all rules; its second column has the names that are printed here (`merge_nodes` is merging itself).\n",
@@ -196,8 +196,8 @@ def _program(step: Any) -> list[str]:
         rows.append(f"| `{op}` | {' | '.join(cells)} | `{form}`{held} |")
     return [
         "## The program\n",
-        f"The graph is lowered to a flat list of instructions over {program.n_registers} numbered registers. What an",
-        "instruction releases is free for those that follow. Before a call, an operand qualifies as memory of a result",
+        f"The graph is lowered to a flat list of instructions over {program.n_registers} numbered registers. Memory",
+        "released by an instruction is free for the next. Before a call, an operand qualifies as memory of a result",
         "if nothing reads it later; in the call the machine checks that nobody else holds the array.\n",
         *rows,
         "",
@@ -221,7 +221,7 @@ def _code(step: Any) -> list[str]:
         f"{len(listings)} kernels are generated for this function; products call BLAS, and transposes need no code.",
         "All that is not in the cache yet goes through one run of the compiler. The runtime goes over dimensions and",
         "threads and calls a kernel for each inner loop. Kernels call the functions `theano_run` and `theano_reduce`",
-        "of the runtime back for strided operands and for what does not fill a vector.\n",
+        "of the runtime back for strided operands and for the remainder of a vector.\n",
         *listings,
     ]
 
@@ -236,7 +236,7 @@ def _times(step: Any, followed: Followed) -> list[str]:
     whole = sum(part.seconds for _, part, *_ in followed.found)
     rows = [f"| `{label}` | {part.seconds * 1e3:.2f} |" for label, part, *_ in followed.found if part.changes]
     return [
-        "## What it took\n",
+        "## Time and size\n",
         "| phase of rewriting | ms |",
         "| --- | ---: |",
         *rows,

@@ -18,8 +18,8 @@ from theano_graph import TheanoError, config
 from theano_optimize import NodeRewriter, RewriteDatabase
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
-#: What every page of this folder begins with.
-NOTE = "<!-- Written by docs/_pages.py from the library; edit what it is made from. -->\n\n"
+#: The first line of every page of this folder.
+NOTE = "<!-- Written by docs/_pages.py from the library; edit its sources. -->\n\n"
 
 
 def write_pages(folder: Path) -> None:
@@ -80,10 +80,10 @@ def rewrites_page() -> str:
     """Return the page of all rewrites."""
     rows = [
         "# Rewrites\n",
-        "What the optimizer may do to a graph. `including` and `excluding` of a mode take either name: the one under",
+        "Rewrites of the optimizer, by name. `including` and `excluding` of a mode take either name: the one under",
         "which a rewrite is registered, or the one that profiles and traces print, which is that of its function.",
         "An *exact* rewrite keeps values up to rounding; a *stabilizing* one gives more accurate values.\n",
-        "| name | in profiles and traces | phase | exactness | what it does |",
+        "| name | in profiles and traces | phase | exactness | purpose |",
         "| --- | --- | --- | --- | --- |",
     ]
     rows += sorted(set(_rewrite_rows(optdb, "")))

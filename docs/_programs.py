@@ -1,4 +1,4 @@
-"""Run programs one after another, each in a fork of one process that has imported what they share.
+"""Run programs one after another, each in a fork of one process that has imported their common modules.
 
     python docs/_programs.py < COMMANDS
 
@@ -20,7 +20,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-#: What takes longer to import than most programs take to run.
+#: Modules that take longer to import than most programs take to run.
 SHARED = ("matplotlib.pyplot", "sklearn.datasets", "theano.tensor")
 
 
@@ -67,7 +67,7 @@ def run_programs(commands: Iterable[list[str]]) -> list[tuple[int, str, str]]:
 
 
 def main() -> None:
-    """Do what standard input asks for."""
+    """Run the programs that standard input lists."""
     commands = json.load(sys.stdin)
     for name in SHARED if commands else ():
         with suppress(ImportError):

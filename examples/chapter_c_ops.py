@@ -16,7 +16,7 @@ import theano
 import theano.tensor as T
 from theano import gof
 
-# What a file of C code looks like: sections, and macros that know the types and the node.
+# A file of C code: sections, and macros that know the types and the node.
 SOURCE = """\
 #section support_code
 static int same_length(PyArrayObject *a, PyArrayObject *b) {

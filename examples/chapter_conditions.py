@@ -35,7 +35,7 @@ class Counted(theano.Op):
 
 
 def laziness() -> list[str]:
-    """Count what is computed."""
+    """Count evaluations."""
     a, b = T.dscalars("a", "b")
     x, y = T.dmatrices("x", "y")
     calls: list[str] = []

@@ -18,7 +18,7 @@ from theano.configparser import AddConfigVar, EnumStr, FloatParam
 
 
 def run(code: str, flags: str, file: str) -> str:
-    """Run a program with flags in the environment and in a file; return what it prints."""
+    """Run a program with flags in the environment and in a file; return its output."""
     environ = {**os.environ, "THEANO_FLAGS": flags, "THEANORC": file}
     done = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=True)
     return done.stdout.strip()

@@ -24,7 +24,7 @@ def failing(run: Any, *args: Any) -> Exception:
     """Return the exception that a call raises."""
     try:
         run(*args)
-    except Exception as error:  # noqa: BLE001  # whatever it is, it is looked at
+    except Exception as error:  # noqa: BLE001  # any error is looked at
         return error
     raise AssertionError("it should have failed")
 
@@ -63,7 +63,7 @@ def test_values() -> None:
 
 
 def prints() -> None:
-    """``Print`` says what flows through it."""
+    """``Print`` shows the values that flow through it."""
     speed = T.dscalar("speed")
     seen = io.StringIO()
     with redirect_stdout(seen):

@@ -31,7 +31,7 @@ def slopes() -> None:
 
 
 def many_sources() -> None:
-    """Several sources give a list; what does not reach the cost is told, or counts as zero."""
+    """Several sources give a list; an unconnected one raises, or counts as zero."""
     w, b, unused = T.dvector("w"), T.dscalar("b"), T.dscalar("unused")
     cost = T.sum((3 * w + b) ** 2)
     gw, gb = T.grad(cost, [w, b])

@@ -53,7 +53,7 @@ def expressions() -> None:
 
 
 def modes() -> None:
-    """All modes give the same results; they differ in what is done before and while a function runs."""
+    """All modes give the same results; they differ in their work before and while a function runs."""
     x = T.dmatrix("x")
     out = 1 / (1 + T.exp(-x))
     values = np.array([[0.0, 1.0], [-1.0, -2.0]])

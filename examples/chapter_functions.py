@@ -1,4 +1,4 @@
-"""Functions, defaults, state that lives between calls, and what shares memory: a till that counts coins.
+"""Functions, defaults, state that lives between calls, and shared memory: a till that counts coins.
 
 Run ``python examples/chapter_functions.py``; every statement about the results is checked.
 """
@@ -47,7 +47,7 @@ def state() -> None:
     twice = 2 * coins + step
     supposed = function([step, guess], twice, givens=[(coins, guess)])
     assert int(supposed(1, 100)) == 201
-    assert int(coins.get_value()) == 35  # what stands in for it changes nothing
+    assert int(coins.get_value()) == 35  # a replacement by `givens` changes nothing
 
     other_till = shared(0)
     put_elsewhere = put.copy(swap={coins: other_till})

@@ -1,4 +1,4 @@
-"""Graphs: variables, nodes and ops, walks over them, what compiling makes of them, and ops made of graphs.
+"""Graphs: variables, nodes and ops, walks over them, their compiled form, and ops made of graphs.
 
 Run ``python examples/chapter_graphs.py``; every statement about the results is checked.
 """
@@ -30,7 +30,7 @@ def structure() -> None:
 
 
 def walks() -> None:
-    """Inputs, nodes in order, copies with replacements, and equality of what is computed."""
+    """Inputs, nodes in order, copies with replacements, and equality of computations."""
     a, b = T.dvectors("a", "b")
     out = T.exp(a) * b + T.exp(a)
     assert gof.graph.inputs([out]) == [a, b]

@@ -21,7 +21,7 @@ X, W = T.dmatrix("x"), T.dvector("v")
 
 
 def check(expression: Any, expected: Any) -> None:
-    """Compare an expression of `X` and `W` with what NumPy gives."""
+    """Compare an expression of `X` and `W` with NumPy's result."""
     result = theano.function([X, W], expression, on_unused_input="ignore")(A, V)
     np.testing.assert_allclose(result, expected, atol=1e-12)
 

@@ -1,4 +1,4 @@
-"""Memory: what is copied and what is shared between a program and its functions, by the argument `borrow`.
+"""Memory: copies and shared memory between a program and its functions, by the argument `borrow`.
 
 Run ``python examples/chapter_memory.py``; every statement about the results is checked.
 """
@@ -45,7 +45,7 @@ def reading_and_writing() -> None:
 
 
 def arguments_and_results() -> None:
-    """What goes into a function is left as it is, what comes out belongs to the caller; unless both are lent."""
+    """A function leaves its arguments as they are, and its results belong to the caller; unless both are lent."""
     x = T.dvector("x")
     plain = theano.function([x], x * 2 + 1)
     argument = np.arange(4.0)

@@ -96,7 +96,7 @@ def rotated(x: Any, by: Any) -> Any:
 
 
 class TestCelsius(utt.InferShapeTester):
-    """What an author checks of an op."""
+    """Checks that the author of an op runs."""
 
     def setUp(self) -> None:
         super().setUp()

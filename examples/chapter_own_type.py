@@ -13,7 +13,7 @@ from theano import gof
 
 
 class Amount(gof.Type):
-    """Python floats, and what is equal to one."""
+    """Python floats, and values equal to one."""
 
     def filter(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> float:
         if strict:
@@ -100,7 +100,7 @@ share = AmountOp("share", lambda x, y: x / y, "{0} / {1}")
 
 
 class Same(gof.Op):
-    """What it is given, by the same name: a view."""
+    """Its argument, by the same name: a view."""
 
     __props__ = ()
     view_map = {0: [0]}

@@ -80,7 +80,7 @@ def pages(folder: Path) -> None:
 
 
 def values() -> None:
-    """`Print` writes what passes, and attributes of it; it may be told how."""
+    """`Print` writes the values that pass, and attributes of them; a function may format them."""
     x = T.dmatrix("x")
     shown = io.StringIO()
     with redirect_stdout(shown):

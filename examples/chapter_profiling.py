@@ -1,4 +1,4 @@
-"""Profiles: which functions, ops and nodes take how long, what memory they need, and what compiling takes.
+"""Profiles: time by function, op and node, memory, and the time of compiling.
 
 Run ``python examples/chapter_profiling.py``; every statement about the results is checked.
 """
@@ -47,7 +47,7 @@ def several_functions() -> None:
 
 
 def compiling() -> None:
-    """The flag `profile_optimizer` adds what each rewrite took."""
+    """The flag `profile_optimizer` adds the time of each rewrite."""
     x = T.dmatrix("x")
     with theano.config.change_flags(profile_optimizer=True):
         f: Any = theano.function([x], T.log(T.exp(x)).sum(), profile=True)

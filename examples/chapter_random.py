@@ -94,7 +94,7 @@ def moments() -> int:
 
 
 def dropout() -> None:
-    """A mask that changes at each call multiplies what passes."""
+    """A mask that changes at each call multiplies the values that pass."""
     x = T.dmatrix("x")
     masked = function([x], x * RandomStreams(1).binomial(size=x.shape, n=1, p=0.5, dtype="float64"))
     values = masked(np.ones((50, 40)))

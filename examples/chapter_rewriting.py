@@ -86,7 +86,7 @@ def node_by_node() -> None:
 
 
 def equal_computations() -> int:
-    """Merging finds what is computed twice; the rest is found then."""
+    """Merging finds equal computations; the other rules apply then."""
     x, y = theano.scalar.float64("x"), theano.scalar.float64("y")
     fgraph = gof.FunctionGraph([x, y], [low(high(add(x, y), y), add(x, y)), add(x, y)])
     before = len([n for n in fgraph.apply_nodes if n.op == add])
@@ -99,7 +99,7 @@ def equal_computations() -> int:
 
 
 def registered() -> None:
-    """What is registered with the tag of a mode is part of the mode; a query may leave it out."""
+    """A rewrite registered with the tag of a mode is part of the mode; a query may leave it out."""
     x = T.dscalar("x")
 
     class Quiet(theano.Op):

@@ -84,7 +84,7 @@ class Stable:
 
 
 def long_term() -> None:
-    """What is saved of a class need not be what it is called today."""
+    """A class may be saved under another name than it has today."""
     twin = pickle.loads(pickle.dumps(Stable()))
     np.testing.assert_array_equal(twin.kernel, [1.0, 1.0])
 

@@ -37,7 +37,7 @@ def shapes_that_are_trusted() -> None:
 
 
 def shapes_that_are_promised() -> None:
-    """``specify_shape`` tells what is known of a shape, and a value that breaks the promise is refused."""
+    """``specify_shape`` promises lengths of a shape, and a value that breaks the promise is refused."""
     x = T.dmatrix("x")
     square = T.specify_shape(x, (3, 3))
     np.testing.assert_array_equal(theano.function([x], (square**2).shape)(np.ones((3, 3))), [3, 3])
@@ -83,7 +83,7 @@ def broadcasting() -> None:
 
 
 def subsets() -> None:
-    """Some rows of a table learn, the others stay: by ``inc_subtensor`` of what was looked up."""
+    """Some rows of a table learn, the others stay: by ``inc_subtensor`` of the rows looked up."""
     table = theano.shared(np.arange(8.0).reshape(4, 2), name="table")
     rows = T.lvector("rows")
     chosen = table[rows]

@@ -43,7 +43,7 @@ class Ramp(theano.Op):
 
 
 class TestRamp(utt.InferShapeTester):
-    """What an author checks of an op."""
+    """Checks that the author of an op runs."""
 
     def setUp(self) -> None:
         super().setUp()

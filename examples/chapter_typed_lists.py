@@ -28,7 +28,7 @@ def building() -> None:
 
 
 def changing() -> None:
-    """What Python's lists do, as expressions: each gives a new list."""
+    """The methods of Python's lists, as expressions: each gives a new list."""
     items = TypedListType(T.dscalar)("items")
     position, value = T.lscalar("position"), T.dscalar("value")
     inserted = items.insert(position, value)

@@ -44,7 +44,7 @@ class Net:
         self.streams = MRG_RandomStreams(int(rng.integers(2**31)))
 
     def features(self, images: Any) -> Any:
-        """Return what the filters of the second layer find in images of shape (batch, 1, height, width)."""
+        """Return the features of the second layer in images of shape (batch, 1, height, width)."""
         b1, b2, _, _ = self.biases
         h = relu(conv2d(images, self.filters1, border_mode="half") + b1.dimshuffle("x", 0, "x", "x"))
         h = pool_2d(h, (2, 2), ignore_border=True)
@@ -61,7 +61,7 @@ class Net:
 
 
 def digits() -> tuple[Array, Array]:
-    """Return 1797 pictures with numbers from 0 to 1, and what they are."""
+    """Return 1797 pictures with numbers from 0 to 1, and their labels."""
     bunch = load_digits()
     return as_float(bunch.images[:, None] / 16), bunch.target
 
@@ -78,7 +78,7 @@ def train(net: Net, images: Array, answers: Array, epochs: int, rng: np.random.G
 
 
 class Found(NamedTuple):
-    """What the program finds out: losses of the epochs, and the share of unseen digits that are read rightly."""
+    """Results: losses of the epochs, and the share of unseen digits that are read rightly."""
 
     losses: list[float]
     accuracy: float

@@ -27,7 +27,7 @@ class Dataset:
     y_train, y_test : Float[n, questions]
         1 where the answer is yes, else 0. With several questions exactly one answer a row is yes.
     feature_names, question_names : tuple[str, ...]
-        What the columns of ``x`` and of ``y`` mean.
+        Names of the columns of ``x`` and of ``y``.
     picture_shape : tuple[int, int] | None
         Rows and columns of the picture that a row of ``x`` is, or None where it is no picture.
     """
@@ -43,7 +43,7 @@ class Dataset:
 
     @property
     def summary(self) -> str:
-        """One line for the user: what is learnt from how much."""
+        """One line for the user: the task and the number of samples."""
         questions = len(self.question_names)
         kind = "one logistic regression" if questions == 1 else f"{questions} logistic regressions, one a class"
         return (

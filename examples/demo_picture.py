@@ -21,7 +21,7 @@ TRAIN_COLOUR, TEST_COLOUR = "#33658a", "#d1495b"
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """What training leaves behind.
+    """The state at the end of training.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ def draw(path: Path, data: Dataset, history: History, weights: Array) -> None:
     path : Path
         File to write; its suffix says the format.
     data : Dataset
-        What was learnt.
+        The learnt weights.
     history : History
         How the losses went.
     weights : Float[features, questions]

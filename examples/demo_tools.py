@@ -1,4 +1,4 @@
-"""What the programs of the gallery share: their command line, parameters, an optimizer (Adam), and pictures."""
+"""Shared parts of the gallery's programs: their command line, parameters, an optimizer (Adam), and pictures."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ Array = npt.NDArray[Any]
 
 
 def run(main: Callable[..., object], about: str | None) -> None:
-    """Call the main function of a program with what its command line says."""
+    """Call the main function of a program with the options of its command line."""
     parser = argparse.ArgumentParser(description=(about or "").split("\n\n")[0])
     parser.add_argument("--quick", action="store_true", help="a small form, which takes some seconds")
-    parser.add_argument("--picture", type=Path, metavar="FILE", help="draw what was found (needs matplotlib)")
+    parser.add_argument("--picture", type=Path, metavar="FILE", help="draw the results (needs matplotlib)")
     options = parser.parse_args()
     if options.picture is not None and not DRAWS:
         parser.error("--picture needs matplotlib; hint: pip install matplotlib")

@@ -29,7 +29,7 @@ class DenoisingAutoencoder:
     rng : numpy.random.RandomState
         Draws the first weights.
     stream : RandomStreams
-        Draws what is blotted out.
+        Draws the blotted pixels.
     pictures : matrix variable
         One picture a row, numbers from 0 to 1.
     n_visible, n_hidden : int
@@ -73,7 +73,7 @@ class DenoisingAutoencoder:
         return T.nnet.sigmoid(T.dot(hidden, self.W_prime) + self.b_prime)
 
     def cost_and_updates(self, level: float, rate: float) -> tuple[Any, list[tuple[Any, Any]]]:
-        """Return the mean cross-entropy of what is given back, and one step of gradient descent."""
+        """Return the mean cross-entropy of the reconstruction, and one step of gradient descent."""
         z = self.reconstructed(self.hidden(self.corrupted(self.x, level)))
         cost = T.mean(-T.sum(self.x * T.log(z) + (1 - self.x) * T.log(1 - z), axis=1))
         gradients = T.grad(cost, self.params)

@@ -1,7 +1,7 @@
-"""What a net dreams of: pictures that excite one of its outputs or filters most, by gradients with respect to pixels.
+"""Dreams of a net: pictures that excite one of its outputs or filters most, by gradients with respect to pixels.
 
 Run ``python examples/dream_digits.py [--quick] [--picture dream.png]``. The net is that of ``convolutional_net.py``,
-trained on handwritten digits; a dream begins with noise, and each step makes it more of what the net wants to see.
+trained on handwritten digits; a dream begins with noise, and each step brings it nearer to the net's favourite.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from theano.tensor.nnet import sigmoid, softmax
 
 
 def smoothness(images: Any) -> Any:
-    """Return how much neighbouring pixels differ: real pictures are smooth, and nets like what is not."""
+    """Return how much neighbouring pixels differ: real pictures are smooth, and nets like rough ones."""
     return T.sqr(images[:, :, 1:] - images[:, :, :-1]).sum() + T.sqr(images[:, :, :, 1:] - images[:, :, :, :-1]).sum()
 
 
@@ -33,7 +33,7 @@ def dream(objective: Any, pixels: Any, rate: float, steps: int) -> list[float]:
 
 
 class Found(NamedTuple):
-    """What the program finds out: how sure the net is of its dream of each digit, and the objective at each step."""
+    """Results: how sure the net is of its dream of each digit, and the objective at each step."""
 
     sure: list[float]
     objectives: list[float]
@@ -45,7 +45,7 @@ def main(quick: bool = False, picture: Path | None = None) -> Found:
     net = Net(rng)
     train(net, images[:TRAINED], answers[:TRAINED], 6 if quick else 30, rng)
 
-    # Pixels are between 0 and 1 whatever the steps do.
+    # Pixels stay between 0 and 1 after every step.
     raw = theano.shared(as_float(rng.normal(size=(10, 1, 8, 8)) - 1), name="raw")
     seen = sigmoid(raw)
     scores = net.scores(seen)
@@ -58,7 +58,7 @@ def main(quick: bool = False, picture: Path | None = None) -> Found:
     print(f"objective {objectives[0]:.1f} -> {objectives[-1]:.1f}")
     print(f"the net gives each dream its digit with a probability of at least {min(sure):.3f}")
 
-    # What filters of the second layer like, larger than a digit: convolutions take pictures of any size.
+    # Favourites of filters of the second layer, larger than a digit: convolutions take pictures of any size.
     filters = T.arange(16)
     canvas = theano.shared(as_float(0.1 * rng.normal(size=(16, 1, 16, 16))), name="canvas")
     features = net.features(sigmoid(canvas))[filters, filters]
@@ -74,7 +74,7 @@ def draw(path: Path, dreams: Array, textures: Array) -> None:
         left.imshow(tiles(dreams, 5), cmap="gray_r")
         left.set_title("dreams of 0 to 9")
         right.imshow(tiles(textures, 4), cmap="magma")
-        right.set_title("what filters like")
+        right.set_title("favourites of filters")
         for axes in (left, right):
             axes.set_axis_off()
 

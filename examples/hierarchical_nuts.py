@@ -135,7 +135,7 @@ class Nuts:
 
 
 class Found(NamedTuple):
-    """What the program finds out: means and deviations of mean, spread, and the effect in the first school."""
+    """Results: means and deviations of mean, spread, and the effect in the first school."""
 
     mean: tuple[float, float]
     spread: tuple[float, float]

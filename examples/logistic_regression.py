@@ -1,4 +1,4 @@
-"""Train logistic regression on real data, an example of the manual of Theano 1.0, up to a picture of what was learnt.
+"""Train logistic regression on real data, an example of the manual of Theano 1.0, up to a picture of the weights.
 
 Run ``python examples/logistic_regression.py --help`` for the options.
 """

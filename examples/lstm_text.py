@@ -54,7 +54,7 @@ class Lstm:
 
 
 class Found(NamedTuple):
-    """What the program finds out: bits a letter after each part of the training, on unseen text, and what it writes."""
+    """Results: bits a letter after each part of the training, on unseen text, and a text that the net writes."""
 
     bits: list[float]
     unseen: float
@@ -62,7 +62,7 @@ class Found(NamedTuple):
 
 
 def train(net: Lstm, letters: Array, steps: int) -> tuple[list[float], Any]:
-    """Train on many places of the text at once; return the bits a letter, and what tells them for another text."""
+    """Train on many places of the text at once; return the bits a letter, and their function for another text."""
     x = T.lmatrix("x")  # one column a place, one row a letter
     start = [theano.shared(as_float(np.zeros((BATCH, net.hidden)))) for _ in range(2)]
     (h, c), _ = theano.scan(net.step, sequences=x[:-1], outputs_info=start)

@@ -1,4 +1,4 @@
-"""Matrix factorisation: what is missing in a table is filled in from what is there, as for ratings that nobody gave.
+"""Matrix factorisation: the missing entries of a table are filled in from the others, as for ratings nobody gave.
 
 Run ``python examples/matrix_factorisation.py [--quick] [--picture digits.png]``. The table holds handwritten digits,
 one a row; half of their pixels, chosen at random, are hidden. The picture shows the known pixels, and the table filled
@@ -47,7 +47,7 @@ class Factors:
 
 
 class Found(NamedTuple):
-    """What the program finds out: the root mean square error of hidden pixels, filled in by means and by factors."""
+    """Results: the root mean square error of hidden pixels, filled in by means and by factors."""
 
     by_means: float
     by_factors: float

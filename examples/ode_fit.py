@@ -50,7 +50,7 @@ def solve(start: Any, rates: Any, years: Any) -> Any:
 
 
 class Found(NamedTuple):
-    """What the program finds out: birth, hunting, feeding and starving; the error of logs; the years of a cycle."""
+    """Results: birth, hunting, feeding and starving; the error of logs; the years of a cycle."""
 
     rates: tuple[float, float, float, float]
     error: float

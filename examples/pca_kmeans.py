@@ -65,7 +65,7 @@ def k_means(rows: Array, count: int, rng: np.random.Generator, starts: int) -> C
 
 
 class Found(NamedTuple):
-    """What the program finds out.
+    """Results of the program.
 
     The share of variance that two and twenty components hold, the distance from the centres, and the share of digits
     that are in a cluster where most are the same.

@@ -93,7 +93,7 @@ def speed_to_mars(step: float) -> float:
 
 
 class Found(NamedTuple):
-    """What the program finds out: days of the planets' years, how much energy was lost, and the speed to Mars."""
+    """Results: days of the planets' years, the energy lost, and the speed to Mars."""
 
     days: dict[str, float]
     lost: float

@@ -53,7 +53,7 @@ class Autoencoder:
 
 
 class Found(NamedTuple):
-    """What the program finds out: bounds per picture before and after, and how well neighbours agree on the class."""
+    """Results: bounds per picture before and after, and how well neighbours agree on the class."""
 
     before: float
     after: float

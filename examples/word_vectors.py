@@ -62,7 +62,7 @@ class Vectors:
 
 
 class Found(NamedTuple):
-    """What the program finds out: losses, and the nearest words of some words."""
+    """Results: losses, and the nearest words of some words."""
 
     losses: list[float]
     near: dict[str, list[str]]

@@ -1,7 +1,7 @@
-"""What the layers take from each other, read from their text: names, base classes, tables and hooks.
+"""The names that layers take from each other, read from their text: names, base classes, tables and hooks.
 
-A *contract* is a name that one layer defines and the source of another one takes, by whatever address: re-exports are
-followed to the module that defines the name. What higher layers do with it says what it is for:
+A *contract* is a name that one layer defines and the source of another one takes, by any address: re-exports are
+followed to the module that defines the name. The use in higher layers gives its kind:
 
 - they derive classes from it, and override some of its methods;
 - they register something with it, by a method of the name (``pullback.register``), as a decorator or when a module is
@@ -30,7 +30,7 @@ Definition: TypeAlias = ast.ClassDef | ast.FunctionDef | ast.Assign | ast.AnnAss
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """The text of a module, and what its names are.
+    """The text of a module, and the meaning of its names.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class Module:
     imports : dict of str to tuple
         Name here -> the module that it is taken from and its name there; an empty name is the module itself.
     definitions : dict of str to ast.stmt
-        What is defined at the top level.
+        Definitions at the top level.
     """
 
     name: str
@@ -80,7 +80,7 @@ class Contract:
 
     @property
     def definition(self) -> Definition:
-        """What defines the name, or None where no statement does."""
+        """The definition of the name, or None where no statement defines it."""
         module = read(self.place[0])
         return module.definitions.get(self.place[1]) if module is not None else None
 
@@ -91,7 +91,7 @@ def layer_at(module: str) -> str:
 
 
 def looks_on(name: str) -> bool:
-    """Tell whether a layer only renames what others define (the umbrella), or tests it: that makes no contract."""
+    """Tell whether a layer only renames others' definitions (the umbrella), or tests them: that makes no contract."""
     return name == "theano" or name.startswith("testing")
 
 
@@ -159,7 +159,7 @@ def resolve(module: str, name: str) -> Place | None:
 
 
 def place_of(module: Module, node: ast.expr) -> Place | None:
-    """Return where what a name or a dotted name in a module stands for is defined."""
+    """Return the place of the definition of a name or a dotted name in a module."""
     if isinstance(node, ast.Subscript):
         return place_of(module, node.value)
     if isinstance(node, ast.Name):
@@ -223,7 +223,7 @@ def public_address(place: Place) -> str:
 
 
 def taken(module: Module, found: dict[Place, Contract]) -> set[Place]:
-    """Return the names that a module takes of other layers; they are added to those that are known."""
+    """Return the names that a module takes of other layers; they are added to `known`."""
     places: set[Place] = set()
     layer = layer_at(module.name)
     holders = {alias for alias, (base, name) in module.imports.items() if _is_module(base, name)}
@@ -270,7 +270,7 @@ def ancestors(place: Place) -> Iterator[Place]:
 
 
 def members_of(node: ast.ClassDef) -> dict[str, ast.stmt]:
-    """Return what the body of a class defines: methods, and attributes that have a value or a type."""
+    """Return the definitions in the body of a class: methods, and attributes that have a value or a type."""
     members: dict[str, ast.stmt] = {}
     for item in node.body:
         if isinstance(item, ast.FunctionDef):
@@ -283,7 +283,7 @@ def members_of(node: ast.ClassDef) -> dict[str, ast.stmt]:
 
 
 def _note_uses(module: Module, found: dict[Place, Contract]) -> None:
-    """Note what a module does with the names of other layers when it is imported."""
+    """Note the uses that a module makes of the names of other layers when it is imported."""
     for node in _statements(module.tree.body):
         if isinstance(node, ast.ClassDef):
             _note_class(module, node, found)

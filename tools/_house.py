@@ -1,4 +1,4 @@
-"""What the other tools know of the repository: its layers, their needs, and where ``uv`` is."""
+"""Facts of the repository for the other tools: its layers, their needs, and the path of ``uv``."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Layer:
 
 @cache
 def layer(name: str) -> Layer:
-    """Read what ``packages/<name>/pyproject.toml`` says of a layer."""
+    """Read the tables of ``packages/<name>/pyproject.toml`` of a layer."""
     if name not in LAYERS:
         sys.exit(f"no such layer: {name!r}; the layers are {', '.join(LAYERS)}")
     folder = ROOT / "packages" / name

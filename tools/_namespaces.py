@@ -1,14 +1,14 @@
-"""Namespaces of layers: packages whose `__init__` imports what its modules define.
+"""Namespaces of layers: packages whose `__init__` imports the definitions of its modules.
 
 A package that takes part has two blocks in its `__init__`, which :func:`written` fills. The first begins with
 
     # Names that these define, written by tools/generate_names.py:
     #     _arithmetic:abs=abs_ _comparison ...
 
-(`abs` is the name here of what `_arithmetic` calls `abs_`) and holds the imports: every public function, class and
-value that a module defines, or what it lists in `__all__`. The word `*` stands for all modules beside the `__init__`
+(`abs` is the name here of `abs_` in `_arithmetic`) and holds the imports: every public function, class and
+value that a module defines, or its `__all__`. The word `*` stands for all modules beside the `__init__`
 that have such a list. The second block holds their names, for `__all__`.
-Whatever else the file holds is written by hand.
+The rest of the file is written by hand.
 
 Functions of tensors that apply a scalar op to each element are made in one block of `elemwise/_functions.py`, which
 :func:`functions_written` fills. It begins with
@@ -38,13 +38,13 @@ ALL_HEAD = "# Their names, written by tools/generate_names.py.\n"
 ALL_FOOT = "# End of their names."
 FUNCTIONS_HEAD = "# Functions of scalar ops, written by tools/generate_names.py:\n"
 FUNCTIONS_FOOT = "# End of the functions of scalar ops."
-#: What modules define for their package alone.
+#: Names that modules define for their package alone.
 PRIVATE = {"RECORDS"}
 WIDTH = 120
 
 
 def packages() -> Iterator[Path]:
-    """Find the files with blocks to fill: those of lower layers first, and packages before those that contain them."""
+    """Find the files with blocks to fill: lower layers first, and packages before their parents."""
     for name in LAYERS:
         if name == "tensor":
             yield functions_path()
@@ -73,7 +73,7 @@ def defined(tree: ast.Module) -> list[str]:
 
 @cache
 def exported(path: Path) -> tuple[str, ...]:
-    """Return the public names of a module: its `__all__`, or what it defines."""
+    """Return the public names of a module: its `__all__`, or its definitions."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     listed: list[str] = []
     for node in tree.body:
@@ -110,7 +110,7 @@ def names_of(package: Path, word: str) -> tuple[str, dict[str, str]]:
 
 
 def imports(package: Path, words: list[str]) -> Iterator[str]:
-    """Yield the statements that import what modules define."""
+    """Yield the statements that import the definitions of modules."""
     for word in words:
         module, found = names_of(package, word)
         names = [f"{original} as {name}" for name, original in found.items()]

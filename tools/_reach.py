@@ -67,7 +67,7 @@ def imported_modules(path: Path) -> tuple[str, ...]:
 def reach(path: Path, known: Set[str] = frozenset()) -> Iterator[tuple[str, ...]]:
     """Yield a shortest path of imports, as names of modules, to each module that a file makes Python import.
 
-    Modules that are `known` are left out, with what only they import.
+    Modules in `known` are left out, with the modules that only they import.
     """
     seen = set(known)
     paths: list[tuple[str, ...]] = [(name,) for name in imported_modules(path)]

@@ -1,4 +1,4 @@
-"""As many slots as there are processors: whoever computes on all of them at once holds one, in whatever process."""
+"""As many slots as there are processors: a process that computes on all of them at once holds one."""
 
 from __future__ import annotations
 

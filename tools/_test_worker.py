@@ -33,7 +33,7 @@ class Shuffle(Plugin):  # type: ignore[misc]  # nose2 has no types
             self.register()
 
     def moduleLoadedSuite(self, event: Any) -> None:
-        """Shuffle what was loaded from a module."""
+        """Shuffle the tests of a module."""
         event.suite = self.shuffled(event.suite, random.Random(self.seeds[0] + event.module.__name__))
 
     def shuffled(self, suite: Any, generator: random.Random) -> Any:
@@ -57,7 +57,7 @@ class Seconds(Plugin):  # type: ignore[misc]  # nose2 has no types
         self.began = sum(os.times()[:4])
 
     def stopTest(self, event: Any) -> None:
-        """Note what the test took."""
+        """Note the time of the test."""
         self.seconds[event.test.id()] = round(sum(os.times()[:4]) - self.began, 2)
 
 
@@ -73,7 +73,7 @@ def run_module(base: str, name: str, report: str, options: list[str]) -> bool:
 
 
 def main() -> None:
-    """Do what is asked for until there is nothing more."""
+    """Run the requests until there are no more."""
     base, commands, replies, options = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4:]
     for descriptor in (commands, replies):
         os.set_inheritable(descriptor, False)

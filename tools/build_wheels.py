@@ -66,14 +66,14 @@ def can_compile(python: str) -> bool:
 
 
 def variant_of(item: Layer, python: str) -> str:
-    """Name what a wheel depends on besides its sources: nothing, or a Python version and a compiler."""
+    """Name the dependencies of a wheel besides its sources: nothing, or a Python version and a compiler."""
     if not (item.folder / "setup.py").exists():
         return "any"
     return describe(python)[0] + ("" if can_compile(python) else "-nocompiler")
 
 
 def stage(item: Layer, target: Path) -> None:
-    """Copy what is needed for building, so that nothing of an earlier build gets in and none is left behind."""
+    """Copy the files of a build, so that nothing of an earlier build gets in and none is left behind."""
     target.mkdir(parents=True)
     for name in TOP_FILES:
         if (item.folder / name).exists():
@@ -137,7 +137,7 @@ def wheel(item: Layer, python: str = sys.executable, out: Path = WHEELS) -> tupl
 
 
 def main() -> None:
-    """Build what the command line asks for."""
+    """Build the wheels that the command line names."""
     parser = argparse.ArgumentParser(description="Build the wheels of some layers into dist/wheels.")
     parser.add_argument("layers", nargs="*", metavar="LAYER", help=f"one of {', '.join(LAYERS)}; all if none is given")
     parser.add_argument("--python", default=sys.executable, help="the interpreter to build for")

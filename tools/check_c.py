@@ -66,7 +66,7 @@ EXTENSIONS = (
 )
 #: As setup.py builds, so that nothing is warned of that is meant; `-O2` finds more than a look at the text.
 WARNINGS = ("-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O2", "-fwrapv", "-fno-strict-aliasing")
-#: Arrays are bytes that are read as other types; cppcheck sees no header of Python, so macros that return are told.
+#: Arrays are bytes that are read as other types; cppcheck sees no header of Python, so it gets macros that return.
 CPPCHECK = (
     *("--quiet", "--enable=warning,performance,portability", "--std=c11", "--error-exitcode=1", "--inline-suppr"),
     *("--suppress=invalidPointerCast", "-DPy_RETURN_NONE=return Py_None", "-j2"),

@@ -26,7 +26,7 @@ def name_problems(folder: Path) -> Iterator[str]:
 
 
 def main() -> None:
-    """Print what is wrong, with the layer."""
+    """Print the faults, with the layer."""
     problems = [
         f"{folder.name}: {problem}"
         for folder in sorted((ROOT / "packages").iterdir())

@@ -38,7 +38,7 @@ KINDS = frozenset({"class", "function", "op", "module"})
 
 @dataclass
 class Explanations:
-    """What the page and the lists beside it say."""
+    """The rows of the page and of the lists beside it."""
 
     rows: list[str] = field(default_factory=list)
     groups: list[str] = field(default_factory=list)
@@ -61,7 +61,7 @@ def matches(text: str, pattern: str) -> bool:
 
 
 def read_table(path: Path, columns: int) -> Iterator[list[str]]:
-    """Yield the rows of a file of columns that tabs divide; what begins with ``#`` and empty lines are left out."""
+    """Yield the rows of a file of columns that tabs divide; comments (``#``) and empty lines are left out."""
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         if line.strip() and not line.startswith("#"):
             cells = line.split("\t")
@@ -91,7 +91,7 @@ def read_explanations() -> Explanations:
 
 
 def asserted_rows(tree: ast.Module) -> set[str]:
-    """Return what the attribute `difference` of the test classes of a module says."""
+    """Return the attribute `difference` of the test classes of a module."""
     return {
         statement.value.value
         for node in ast.walk(tree)
@@ -108,7 +108,7 @@ def _assigns_difference(statement: ast.Assign | ast.AnnAssign) -> bool:
 
 
 def check_page(found: Explanations) -> Iterator[str]:
-    """Yield what does not fit together in page, lists and tests."""
+    """Yield the contradictions between page, lists and tests."""
     for row, count in Counter(found.rows + found.groups).items():
         if count > 1:
             yield f"{row}: {count} rows have this id"
@@ -194,7 +194,7 @@ def check_names(found: Explanations, missing: Path) -> Iterator[str]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Check, say what is wrong, and return the exit status."""
+    """Check, print the faults, and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--results", type=Path)
     parser.add_argument("--baseline", type=Path)

@@ -1,4 +1,4 @@
-"""Check what import-linter cannot express: no private names taken from another package, no star imports.
+"""Check the rules that import-linter cannot express: no private names of another package, no star imports.
 
 The umbrella's modules that have the names of another module under a second documented address say so with a star, so
 that there is one list of names; `MIRRORS` names these places, and no other.
@@ -70,7 +70,7 @@ def files() -> Iterator[tuple[Path, str]]:
 
 
 def unreachable(paths: list[Path], item: Layer) -> Iterator[tuple[Path, str]]:
-    """Yield what tests of a layer make Python import from layers that are not installed where they run."""
+    """Yield the imports of a layer's tests from layers that are not installed where they run."""
     installed = {other.module for other in closure(item, *split_requirements(item.test_requires)[0])}
     known: set[str] = set()
     for path in paths:
@@ -83,7 +83,7 @@ def unreachable(paths: list[Path], item: Layer) -> Iterator[tuple[Path, str]]:
 
 
 def main() -> None:
-    """Print what breaks a rule."""
+    """Print the broken rules."""
     count = 0
     for path, owner in files():
         for line, text in problems(path, owner):

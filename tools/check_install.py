@@ -2,9 +2,9 @@
 
     python tools/check_install.py [--keep FOLDER]
 
-The command is read from the README as a user reads it, and run with the environment's own Python and pip, from a copy
-of what the repository tracks. The program is the first one of the README; it runs in another folder, so that nothing
-but what was installed can be imported.
+The command is read from the README as a user reads it. The environment's own Python and pip run it, from a copy of the
+files that the repository tracks. The program is the first one of the README; it runs in another folder, so that
+it imports the installed packages only.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from theano_gpuarray.contexts import open_context, reg_context
 
 
 def main(devname: str = "opencl0:0") -> int:
-    """Compare arrays of several dtypes and strides, and what a function makes of one of pygpu's."""
+    """Compare arrays of several dtypes and strides, and the results of a function on one of pygpu's."""
     ours, theirs = open_context(devname), pygpu.init(devname)
     reg_context("ours", ours)
     for dtype in ("float16", "float32", "float64", "int8", "int64", "bool"):

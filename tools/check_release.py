@@ -1,4 +1,4 @@
-"""Build the sdist and the wheel of a layer and check what is in them.
+"""Build the sdist and the wheel of a layer and check their contents.
 
     python tools/check_release.py LAYER [--out FOLDER]
 
@@ -35,7 +35,7 @@ def source_version(item: Layer) -> str:
 
 
 def metadata_problems(item: Layer, metadata: Message) -> Iterator[str]:
-    """Compare the metadata of a wheel with what the source says."""
+    """Compare the metadata of a wheel with those of the source."""
     version = source_version(item)
     expected = {
         "Name": item.distribution,
@@ -113,7 +113,7 @@ def changelog_problems(item: Layer) -> Iterator[str]:
 
 def main() -> None:
     """Build, check, and report."""
-    parser = argparse.ArgumentParser(description="Build the sdist and the wheel of a layer and check what is in them.")
+    parser = argparse.ArgumentParser(description="Build the sdist and the wheel of a layer and check their contents.")
     parser.add_argument("layer", choices=RELEASED)
     parser.add_argument("--out", type=Path, default=ROOT / "dist" / "release")
     options = parser.parse_args()

@@ -41,7 +41,7 @@ def long_functions(tree: ast.Module) -> Iterator[tuple[str, int, int]]:
 
 
 def main() -> None:
-    """Print what is too long."""
+    """Print the modules and functions that are too long."""
     errors = []
     notes = 0
     for path in sorted(python_files()):

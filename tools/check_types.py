@@ -2,9 +2,9 @@
 
     python tools/check_types.py [LAYER ...]
 
-Each layer is checked by itself, since test modules of different layers may have the same name. What type checkers
-should find out about a program (`packages/theano/tests/types_of_programs.py`) is shown to pyright, too, and so are the
-programs of some pages.
+Each layer is checked by itself, since test modules of different layers may have the same name. The diagnoses that type
+checkers should find out about a program (`packages/theano/tests/types_of_programs.py`) is shown to pyright, too, and so
+are the programs of some pages.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def check(name: str, targets: list[str], extra_path: str = "") -> bool:
 
 
 def check_with_pyright(program: Path) -> bool:
-    """Show a program to pyright (basedpyright, which brings what it runs on) and tell whether it passed."""
+    """Show a program to pyright (basedpyright, which brings its interpreter) and tell whether it passed."""
     print(f"pyright: {program.name}", flush=True)
     command = [sys.executable, "-m", "basedpyright", "--level", "error", "--pythonpath", sys.executable, str(program)]
     return subprocess.run(command, cwd=ROOT).returncode == 0

@@ -1,4 +1,4 @@
-"""Write the drawing of the layers into docs/architecture.md, from what the layers declare that they require.
+"""Write the drawing of the layers into docs/architecture.md, from their declared requirements.
 
 python tools/draw_layers.py            write it
 python tools/draw_layers.py --check    only say whether it is out of date
@@ -18,7 +18,7 @@ BEGIN, END = "<!-- layers: written by tools/draw_layers.py -->", "<!-- /layers -
 
 
 def required(name: str) -> list[str]:
-    """Return the layers that a layer requires directly: those that no other layer which it requires brings along."""
+    """Return the direct requirements of a layer, without those that another requirement brings along."""
     ours, _ = split_requirements(layer(name).requires)
     names = [item.name for item in ours]
     brought = {other for item in names for other in everything_below(item)}
@@ -33,7 +33,7 @@ def everything_below(name: str) -> set[str]:
 
 
 def subject(name: str) -> str:
-    """Return what the package of a layer says of itself, up to the first colon."""
+    """Return the docstring of a layer's package, up to the first colon."""
     text = ast.get_docstring(ast.parse((layer(name).source / "__init__.py").read_text(encoding="utf-8"))) or ""
     return text.split("\n")[0].split(":")[0].rstrip(".")
 

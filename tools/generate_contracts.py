@@ -1,9 +1,9 @@
-"""Write a page of what the layers take from each other, from their sources.
+"""Write a page of the contracts between the layers, from their sources.
 
     python tools/generate_contracts.py            print the page
-    python tools/generate_contracts.py graph      print what others take from one layer
+    python tools/generate_contracts.py graph      print the names that others take from one layer
 
-The site has the page as generated/contracts (`docs/_pages.py`). What is said of a name is its docstring, up to the
+The site has the page as generated/contracts (`docs/_pages.py`). The text on a name is its docstring, up to the
 first section, with the sections "Notes" and "Invariants" where others derive from it, register with it or call it at
 import, and the first sentence otherwise.
 """
@@ -24,7 +24,7 @@ from _house import LAYERS, layer
 
 HEAD = """# Contracts between the layers
 
-What each layer promises to the ones above it: its names that the sources of higher layers take, by what they do with
+Promises of each layer to the ones above it: its names that the sources of higher layers take, by the use they make of
 them. The umbrella `theano` renames what layers define, and `testing` looks at it; that alone counts for nothing here.
 The page is written from the sources by `tools/generate_contracts.py`.
 [architecture](../architecture.md) says how the layers work together, and [decisions](../design/decisions.md) why.
@@ -34,7 +34,7 @@ SECTIONS = ("Notes", "Invariants")
 
 
 def page(names: Sequence[str] = LAYERS) -> str:
-    """Return the page, or what it says of some layers."""
+    """Return the page, or its sections on some layers."""
     parts = [HEAD]
     all_contracts = contracts()
     for name in names:
@@ -45,7 +45,7 @@ def page(names: Sequence[str] = LAYERS) -> str:
 
 
 def about_module(name: str) -> str:
-    """Return what the package of a layer says of itself."""
+    """Return the docstring of a layer's package."""
     module = read(layer(name).module)
     return (ast.get_docstring(module.tree) if module is not None else None) or ""
 
@@ -54,10 +54,10 @@ def sections(found: Sequence[Contract]) -> Iterator[str]:
     """Yield the sections about the names of one layer, each name in one of them."""
     items = list(found)
     for title, about, chosen in (
-        ("Tables and registries", "What others register with:", lambda item: item.registered),
-        ("Base classes", "What others derive classes from, with the members that these replace:", is_base),
-        ("Protocols", "What others may be, without a base class:", is_protocol),
-        ("Called at import", "What others call, or decorate with, when they are imported:", lambda item: item.called),
+        ("Tables and registries", "Others register with:", lambda item: item.registered),
+        ("Base classes", "Others derive classes from, with the members that these replace:", is_base),
+        ("Protocols", "Others may be, without a base class:", is_protocol),
+        ("Called at import", "Others call, or decorate with, when they are imported:", lambda item: item.called),
     ):
         here = [item for item in items if chosen(item)]
         items = [item for item in items if item not in here]
@@ -66,7 +66,7 @@ def sections(found: Sequence[Contract]) -> Iterator[str]:
             yield from (entry(item) for item in here)
             yield ""
     if items:
-        yield "### Other names\n\n| name | what it is | taken by |\n| --- | --- | --- |"
+        yield "### Other names\n\n| name | kind | taken by |\n| --- | --- | --- |"
         yield from (row(item) for item in items)
         yield ""
 
@@ -128,7 +128,7 @@ def docstring(place: tuple[str, str]) -> str:
 
 
 def signature(place: tuple[str, str]) -> str:
-    """Return what follows the name of a function, the type of a table with its rule, or the type of a value."""
+    """Return the text after the name of a function, the type of a table with its rule, or the type of a value."""
     module = read(place[0])
     node = module.definitions.get(place[1]) if module is not None else None
     if isinstance(node, ast.FunctionDef):
@@ -170,7 +170,7 @@ def members(item: Contract) -> Iterator[str]:
 
 
 def about_member(module: Module, name: str, member: ast.stmt) -> Iterator[str]:
-    """Yield what is said of a method, or of an attribute that has a comment beginning with ``#:``."""
+    """Yield the description of a method, or of an attribute that has a comment beginning with ``#:``."""
     if isinstance(member, ast.FunctionDef):
         about = sentence(ast.get_docstring(member) or "")
         decorators = [ast.unparse(decorator) for decorator in member.decorator_list]
@@ -196,7 +196,7 @@ def comment_above(module: Module, node: ast.stmt) -> str:
 
 
 def prose(text: str) -> str:
-    """Return what a docstring says before its first section, and in the sections that the page has, as Markdown."""
+    """Return a docstring up to its first section, and the sections that the page has, as Markdown."""
     parts = re.split(r"^(\w[\w ]*)\n-{3,}$", text, flags=re.MULTILINE)
     kept = [parts[0], *(body for title, body in zip(parts[1::2], parts[2::2], strict=True) if title in SECTIONS)]
     paragraphs = [part for body in kept for part in re.split(r"\n\s*\n", body.strip()) if part]

@@ -54,7 +54,7 @@ Tree = Mapping[str, Any]
 
 
 def tree() -> dict[str, Any]:
-    """Return the flags as a tree: the sections are mappings, the leaves names of types and what they are for."""
+    """Return the flags as a tree: the sections are mappings, the leaves are types and purposes."""
     sections_tree: dict[str, Any] = {}
     for name in config.flag_names():
         *sections, last = name.split(".")
@@ -90,7 +90,7 @@ def classes(name: str, flags: Tree, end: str = "") -> Iterator[str]:
 
 
 def text() -> str:
-    """Return what the file should hold."""
+    """Return the text of the generated file."""
     return HEAD + "\n".join(classes("Flags", tree(), METHODS))
 
 
@@ -103,7 +103,7 @@ def main() -> int:
         return 0
     if FILE.exists() and FILE.read_text(encoding="utf-8") == text():
         return 0
-    print(f"{FILE.name} is not what the declarations of flags say; hint: python tools/generate_flags.py")
+    print(f"{FILE.name} differs from the declarations of flags; hint: python tools/generate_flags.py")
     return 1
 
 

@@ -1,14 +1,15 @@
 """Write the names that modules take from elsewhere: those of layers, and those of the umbrella, listed in `names.toml`.
 
     python tools/generate_names.py            write them
-    python tools/generate_names.py --check    only say what is out of date
+    python tools/generate_names.py --check    only list stale files
 
 The table of a module says for each source which names come from it: `"theano_graph" = "Apply Constant"`. The word
 `Argmax=ArgMax` is another name for `ArgMax`. The source `"import"` is for modules (`np=numpy`). A table `lazy` lists
-what is imported only when somebody asks for it. The words `* -a -b` stand for all public names of a package of a layer
+the lazy imports. The words `* -a -b` stand for all public names of a package of a layer
 but `a` and `b`. `mirrors = ".basic"` gives a package each public name of its module.
-In the module, the lines between the two markers are written by this tool; whatever else it holds is written by hand.
-`_namespaces.py` says how layers name what their modules define, and how scalar ops become functions of tensors.
+In the module, this tool writes the lines between the two markers; the rest is written by hand.
+`_namespaces.py` describes how layers name the definitions of their modules, and how scalar ops become functions of
+tensors.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ def packed(words: Iterable[str], indent: str) -> Iterator[str]:
 
 
 def within_width(line: str) -> str:
-    """Return a line without trailing spaces; where a single name is too long for it, ruff is told."""
+    """Return a line without trailing spaces; with `noqa` where a single name is too long for it."""
     line = line.rstrip()
     return line if len(line) <= WIDTH else f"{line}  # noqa: E501"
 
@@ -99,7 +100,7 @@ def import_lines(source: str, words: str, indent: str = "") -> Iterator[str]:
 
 
 def public_names(module: str, data: Mapping[str, Table]) -> list[str]:
-    """Return what a star import from a module gives: names of its table, and those that it defines by hand."""
+    """Return the names of a star import from a module: its table, and definitions by hand."""
     table = data.get(module, {})
     names = [name for source, words in eager(table) for name, _ in pairs(words)]
     tree = ast.parse(without_block(path_of(module).read_text(encoding="utf-8")))
@@ -157,7 +158,7 @@ def block(module: str, data: Mapping[str, Table]) -> str:
 
 
 def lazy_lines(source: str, words: str) -> Iterator[str]:
-    """Yield the entry of one source in the table of what is imported when it is asked for."""
+    """Yield the entry of one source in the table of lazy imports."""
     text = " ".join(words.split())
     line = f'        "{source}": "{text}",'
     if len(line) <= WIDTH:
@@ -175,7 +176,7 @@ def lazy_lines(source: str, words: str) -> Iterator[str]:
 
 
 def without_block(text: str) -> str:
-    """Return the text of a module without what this tool wrote."""
+    """Return the text of a module without this tool's lines."""
     begin, end = text.find(BEGIN), text.find(END)
     return text if begin < 0 else text[:begin] + text[end + len(END) + 1 :]
 

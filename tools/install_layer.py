@@ -6,7 +6,7 @@
 LAYER may also be the name of an environment that ends with it, such as ``py312-tensor``.
 
 Layers are installed by the path of their wheel, never by name, so that no index can supply another package in their
-place. The environment holds afterwards exactly what was asked for and what that requires. A second call with nothing
+place. The environment holds afterwards exactly the requested layer and its requirements. A second call with nothing
 changed does nothing.
 """
 
@@ -33,7 +33,7 @@ def prefix_of(python: str) -> Path:
 
 
 def state_of(prefix: Path, wanted: object) -> str:
-    """Hash what is wanted together with the names of what the environment holds."""
+    """Hash the request together with the names of the environment's packages."""
     held = sorted(path.name for path in prefix.glob("lib*/python*/site-packages/*.dist-info"))
     return hashlib.sha256(json.dumps([wanted, held]).encode()).hexdigest()
 
@@ -45,7 +45,7 @@ def requirements_of(path: Path) -> list[str]:
 
 
 def install(options: argparse.Namespace) -> None:
-    """Make the environment of an interpreter hold a layer, what it requires, and the extra requirements."""
+    """Make the environment of an interpreter hold a layer, its requirements, and the extra ones."""
     top = layer_of(options.layer)
     test_layers, others = split_requirements([*(top.test_requires if options.test else ()), *options.extra])
     layers = closure(top, *test_layers)
@@ -69,11 +69,11 @@ def install(options: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    """Install what the command line asks for."""
+    """Install the layer that the command line names."""
     parser = argparse.ArgumentParser(description="Install a layer's built wheel and those of the layers below it.")
     parser.add_argument("layer", help=f"one of {', '.join(LAYERS)}")
     parser.add_argument("--python", default=sys.executable, help="the interpreter of the environment to install into")
-    parser.add_argument("--test", action="store_true", help="install also what the tests of the layer need")
+    parser.add_argument("--test", action="store_true", help="install also the requirements of the layer's tests")
     parser.add_argument("--with", dest="extra", action="append", default=[], metavar="REQUIREMENT")
     parser.add_argument("--with-file", dest="files", action="append", default=[], type=Path, metavar="FILE")
     parser.add_argument("--constraint", action="append", default=[], metavar="REQUIREMENT")

@@ -22,7 +22,7 @@ from typing import Any
 from _house import ROOT
 
 EXAMPLES = ROOT / "examples"
-#: What marks a program of the gallery: its last line.
+#: The mark of a program of the gallery: its last line.
 LAST = "    run(main, __doc__)"
 BESIDE = ("demo_tools.py", "convolutional_net.py")
 
@@ -33,7 +33,7 @@ def programs() -> list[str]:
 
 
 def parts(source: str) -> Iterator[str]:
-    """Yield the parts of a program: what it imports, each definition, and what stands between them."""
+    """Yield the parts of a program: its imports, each definition, and the statements between them."""
     lines = source.splitlines()
     body = ast.parse(source).body[1:]
     cell: list[str] = []
@@ -57,7 +57,7 @@ def parts(source: str) -> Iterator[str]:
 
 
 def notebook(name: str) -> dict[str, Any]:
-    """Return the notebook of a program: what it is about, its parts, a run of its small form, and the picture."""
+    """Return the notebook of a program: its subject, its parts, a run of its small form, and the picture."""
     source = (EXAMPLES / f"{name}.py").read_text(encoding="utf-8")
     about = (ast.get_docstring(ast.parse(source)) or "").split("\n\n")[0].replace("\n", " ")
     last = f'from IPython.display import Image\n\nmain(quick=True, picture=Path("{name}.png"))\nImage("{name}.png")'
@@ -75,7 +75,7 @@ def _cell(kind: str, text: str) -> dict[str, Any]:
 
 
 def write(folder: Path, names: list[str]) -> list[Path]:
-    """Write notebooks into a folder, with what they import."""
+    """Write notebooks into a folder, with the modules that they import."""
     folder.mkdir(parents=True, exist_ok=True)
     for name in BESIDE:
         shutil.copy(EXAMPLES / name, folder)
@@ -86,7 +86,7 @@ def write(folder: Path, names: list[str]) -> list[Path]:
 
 
 def run(paths: Sequence[Path]) -> None:
-    """Run notebooks of a folder and keep what their cells print and show.
+    """Run notebooks of a folder and keep the output of their cells.
 
     All run in one kernel, so that the library is imported once; each begins without the names of the one before.
     """
@@ -108,7 +108,7 @@ def run(paths: Sequence[Path]) -> None:
 
 
 def main() -> None:
-    """Do what the command line asks for."""
+    """Run the command of the command line."""
     parser = argparse.ArgumentParser(description="Write the programs of the gallery as notebooks.")
     parser.add_argument("folder", type=Path)
     parser.add_argument("names", nargs="*", help="programs, by default all of the gallery")

@@ -2,9 +2,9 @@
 
     python tools/measure_coverage.py [--baseline FILE] [--write FILE] [LAYER ...]
 
-`nox -s coverage` runs it in an environment that holds the whole stack, coverage.py and what the tests need. A table has
-the covered lines of each layer in the baseline and now, in percent of all lines with statements; the exit status is 1
-where all layers together have lost more than 0.3 points.
+`nox -s coverage` runs it in an environment that holds the whole stack, coverage.py and the tests' requirements. A table
+has the covered lines of each layer in the baseline and now, in percent of all lines with statements; the exit status is
+1 where all layers together have lost more than 0.3 points.
 """
 
 from __future__ import annotations
@@ -87,12 +87,12 @@ def compare(before: dict[str, Sequence[int]], now: dict[str, tuple[int, int]]) -
 
 
 def main() -> int:
-    """Measure, compare, and write what was measured where that is asked for."""
+    """Measure, compare, and write the figures where that is asked for."""
     parser = argparse.ArgumentParser(description="Measure which lines of the sources all tests run.")
     parser.add_argument("layers", nargs="*", metavar="LAYER", help=f"of {', '.join(LAYERS)}; all if none is named")
     parser.add_argument("--baseline", type=Path, default=BASELINE, help="the figures to compare with")
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the figures")
-    parser.add_argument("--data", type=Path, metavar="FOLDER", help="add up what was measured before in this folder")
+    parser.add_argument("--data", type=Path, metavar="FOLDER", help="add up earlier measurements of this folder")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         folder = options.data or Path(scratch)

@@ -1,4 +1,4 @@
-"""Open pages of the built documentation site in Chromium, and say what is not as it should be.
+"""Open pages of the built documentation site in Chromium, and list their faults.
 
     python tools/open_site.py FOLDER
 
@@ -29,7 +29,7 @@ PAGES = {
 #: How many Python objects the inventory has at least.
 NAMES = 1500
 OPTIONS = ("--headless", "--no-sandbox", "--disable-gpu", "--window-size=1400,900", "--virtual-time-budget=20000")
-#: Written into the page: what a browser has made of it.
+#: Written into the page: its state in a browser.
 REPORT = """<script>addEventListener("load", () => {
   const pictures = [...document.images].filter((i) => !/^https?:/.test(i.src));
   const wide = document.querySelector("article") || document.body;
@@ -58,7 +58,7 @@ class _Root(HTMLParser):
 
 
 def faults(browser: str, folder: Path, profile: str) -> Iterator[str]:
-    """Yield what is wrong with the pages."""
+    """Yield the faults of the pages."""
     for name, text in PAGES.items():
         page = folder / name
         if not page.exists():

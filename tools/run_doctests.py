@@ -4,8 +4,8 @@
 
 LAYER may also be the name of an environment that ends with it; the report is named after it.
 
-What users see by `help(theano.tensor.dot)` imports `theano`, wherever it is defined. Such examples have to be complete,
-and run with the whole stack: in that of `theano`, for all layers. Other examples run in their own layer.
+The texts of `help(theano.tensor.dot)` import `theano`, in every layer that defines them. Such examples have to be
+complete, and run with the whole stack: in that of `theano`, for all layers. Other examples run in their own layer.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from types import ModuleType
 
 from _house import REPORTS, STACK, layer, layer_of
 
-#: What makes an example one of the whole stack.
+#: The mark of an example of the whole stack.
 OF_THE_STACK = re.compile(r"^(import theano\b|from theano[ .])", re.MULTILINE)
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
@@ -61,13 +61,13 @@ def run_examples(roots: Sequence[str], suite: ElementTree.Element) -> tuple[int,
         case = ElementTree.SubElement(suite, "testcase", classname=test.filename or "", name=test.name)
         if outcome.failed:
             failed += 1
-            ElementTree.SubElement(case, "failure", message="the example does not give what it shows")
+            ElementTree.SubElement(case, "failure", message="the output differs from the one shown")
             print(said.getvalue())
     return ran, failed
 
 
 def main() -> None:
-    """Run what the command line asks for."""
+    """Run the examples that the command line names."""
     if len(sys.argv) != 2:
         sys.exit("usage: python tools/run_doctests.py LAYER")
     suite = ElementTree.Element("testsuite", name="doctests")

@@ -1,4 +1,4 @@
-"""Run the tests of one layer with nose2 in several processes, against what is installed; leave a report in ``reports``.
+"""Run the tests of one layer with nose2 in several processes, on the installed packages; leave a report in ``reports``.
 
     python tools/run_tests.py LAYER [MODULE ...] [--tests FOLDER] [--tier quick|all] [--jobs N] [--shuffle SEED]
                               [--slowest N]
@@ -108,7 +108,7 @@ class Worker:
         return f"the test process ended with exit status {self.process.wait()}"
 
     def said(self) -> str:
-        """Return what the process has printed since the last call."""
+        """Return the output of the process since the last call."""
         text = self.output.read_text(encoding="utf-8", errors="replace")
         os.truncate(self.output, 0)
         return text.lstrip("\0")
@@ -167,7 +167,7 @@ class Run:
             worker.close()
 
     def record(self, module: Module, report: Path, problem: str, output: str) -> None:
-        """Note how a module ended, and show what it printed where it failed."""
+        """Note how a module ended, and show its output where it failed."""
         with self.lock:
             if not report.exists() or problem not in ("", "tests failed"):
                 report.unlink(missing_ok=True)
@@ -264,7 +264,7 @@ def run_all(item: Layer, tests: Path, name: str, given: argparse.Namespace) -> i
 
 
 def main() -> None:
-    """Run what the command line asks for."""
+    """Run the tests that the command line names."""
     parser = argparse.ArgumentParser(description="Run the tests of a layer against what is installed.")
     parser.add_argument("layer", help=f"one of {', '.join(LAYERS)}, or an environment's name that ends with one")
     parser.add_argument("modules", nargs="*", help="parts of the paths of the modules to run")

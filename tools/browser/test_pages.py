@@ -1,4 +1,4 @@
-"""Pages that the library writes, opened in Chromium: what its scripts have made of them."""
+"""Pages that the library writes, opened in Chromium: their state after their scripts have run."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class InBrowser(unittest.TestCase):
         return subprocess.run(command, capture_output=True, text=True, timeout=600, check=True).stdout
 
     def opened(self, shown: Any, actions: str = "") -> dict[str, Any]:
-        """Open the page of a graph, do something there, and return what is then to be seen."""
+        """Open the page of a graph, act there, and return the visible texts."""
         page = self.folder / "graph.html"
         d3viz(shown, page)
         text = page.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What the tests of Dask and MPI train, in a module that workers import."""
+"""Models that the tests of Dask and MPI train, in a module that workers import."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def draw() -> Any:
 
 
 def built_here(x: float) -> tuple[int, float]:
-    """Build a function that may be on disk; return how often a function was rewritten, and what it gives for `x`."""
+    """Build a function that may be on disk; return how often a function was rewritten, and its value at `x`."""
     v = T.dscalar("v")
     with mock.patch.object(Mode, "rewrite", autospec=True, side_effect=Mode.rewrite) as rewrite:
         f = theano.function([v], T.tanh(3 * v) - T.exp(-v))

@@ -1,4 +1,4 @@
-"""What each process of the tests of MPI does; process 0 prints what came of it as a line of JSON.
+"""The program of each process in the tests of MPI; process 0 prints the outcome as a line of JSON.
 
 With the word `pool` it is a program for `python -m mpi4py.futures`, whose processes wait for work.
 """
@@ -23,7 +23,7 @@ def error_of(call: Callable[[], object]) -> str:
     """Return the error that a call raises, with its notes."""
     try:
         call()
-    except Exception as error:  # noqa: BLE001  (whatever it is, it is looked at)
+    except Exception as error:  # noqa: BLE001  (any error is reported)
         return "\n".join([f"{type(error).__name__}: {error}", *getattr(error, "__notes__", ())])
     return "no error"
 

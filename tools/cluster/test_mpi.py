@@ -24,7 +24,7 @@ EXAMPLE = HERE.parents[1] / "examples" / "distributed_digits.py"
 
 
 def start(count: int, *command: str) -> str:
-    """Run a Python program in `count` processes; Open MPI is told that it may, whoever runs it on few processors."""
+    """Run a Python program in `count` processes; Open MPI may start more of them than there are processors."""
     environment = {
         **os.environ,
         "OMPI_ALLOW_RUN_AS_ROOT": "1",
@@ -44,7 +44,7 @@ def start(count: int, *command: str) -> str:
 
 
 def results(*command: str) -> list[dict[str, Any]]:
-    """Return what each process found out."""
+    """Return the report of each process."""
     (line,) = (line for line in start(2, *command).splitlines() if line.startswith("["))
     rows: list[dict[str, Any]] = json.loads(line)
     return rows

@@ -35,7 +35,7 @@ class TestFunctionsOnDisk(unittest.TestCase):
             pool.submit(models.built_here, 0.0).result()
 
     def check(self, found: list[tuple[int, float]]) -> None:
-        """Check what `models.built_here` gave in workers for 0, 1, 2 and 3: nothing was rewritten there."""
+        """Check the results of `models.built_here` in workers for 0, 1, 2 and 3: nothing was rewritten there."""
         values = np.arange(4.0)
         self.assertEqual([count for count, _ in found], [0] * 4)
         np.testing.assert_allclose([y for _, y in found], np.tanh(3 * values) - np.exp(-values), rtol=1e-14)

@@ -6,8 +6,8 @@
 
 SOURCES is a checkout of PyTensor of the installed version; nothing of it is copied. Modules run one after the other,
 each in a process of its own, and leave outcomes in ``reports/pytensor``. Tests that do not pass run once more with
-graphs that PyTensor's own rewrites have made: some look at what these do. A test counts that passes in one of the two
-ways. `REASONS` says of each other one why it does not.
+graphs that PyTensor's own rewrites have made: some look at the outcome of these. A test counts that passes in one of
+the two ways. `REASONS` says of each other one why it does not.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def page() -> str:
 
 
 def shortened(test: str) -> str:
-    """Return the name of a test without its parameters, and its module without what all have in common."""
+    """Return the name of a test without its parameters, and its module without the common prefix."""
     path, _, name = test.partition("::")
     return f"{path.removeprefix('tests/link/').removesuffix('.py')}: {name.partition('[')[0].replace('::', '.')}"
 

@@ -27,7 +27,7 @@ HELPERS = (
 )
 
 
-#: With "1", graphs are those that PyTensor's own rewrites make for numba, else those of our mode.
+#: With "1", graphs come from PyTensor's own rewrites for numba, else from our mode.
 REWRITTEN = os.environ.get("SUITE_REWRITTEN") == "1"
 
 NOT_FOR_NUMBA = pytensor.link.numba.linker.NumbaLinker.incompatible_rewrites

@@ -13,7 +13,7 @@ class TestNotebooks(unittest.TestCase):
     def test_a_notebook_has_all_of_its_program(self) -> None:
         for name in make_notebooks.programs():
             source = (make_notebooks.EXAMPLES / f"{name}.py").read_text(encoding="utf-8")
-            # The docstring is the text above, and what runs the program is another in a notebook.
+            # The docstring is the text above, and the call of the program has another form in a notebook.
             expected = [ast.dump(node) for node in ast.parse(source).body[1:-1]]
             tree = ast.parse("\n".join(make_notebooks.parts(source))).body
             self.assertEqual([ast.dump(node) for node in tree], expected, name)

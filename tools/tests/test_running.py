@@ -1,4 +1,4 @@
-"""Tests run in several processes: what counts as a failure, which tier runs, and that nothing is lost."""
+"""Tests run in several processes: failures, tiers, and that nothing is lost."""
 
 from __future__ import annotations
 

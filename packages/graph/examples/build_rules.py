@@ -1,7 +1,7 @@
 """A build system on the graph layer: files are variables, tools are ops, and a build is a graph of them.
 
 There are no arrays here. The program declares two types and three ops, makes a graph, removes repeated work, and runs
-what is left with an interpreter of ten lines:
+the rest with an interpreter of ten lines:
 
     python build_rules.py
 """
@@ -24,7 +24,7 @@ class Text(SingletonType):
 
 
 class Words(SingletonType):
-    """What the compiler leaves: a tuple of words."""
+    """The output of the compiler: a tuple of words."""
 
     def filter(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> tuple[str, ...]:
         if not isinstance(value, tuple):

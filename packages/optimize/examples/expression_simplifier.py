@@ -242,9 +242,9 @@ def simplify(
     *tags : str
         Further tags of rules: "fast" for rules that hold almost everywhere, "-name" to leave one out.
     trace : RewriteTrace, optional
-        Where to record what fires.
+        Records the rules that fire.
     report : callable, optional
-        Called with the report on what took how long.
+        Called with the report on times.
 
     Raises
     ------
@@ -271,7 +271,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--fast", action="store_true", help="use rules that hold almost everywhere, too")
     parser.add_argument("--without", metavar="RULE", action="append", default=[], help="leave a rule out")
     parser.add_argument("--trace", action="store_true", help="print each rewrite")
-    parser.add_argument("--profile", action="store_true", help="print what took how long")
+    parser.add_argument("--profile", action="store_true", help="print the time of each part")
     options = parser.parse_args(arguments)
     trace = RewriteTrace(stream=sys.stdout) if options.trace else None
     tags = ["fast"] * options.fast + [f"-{name}" for name in options.without]

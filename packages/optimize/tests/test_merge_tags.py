@@ -1,4 +1,4 @@
-"""Merging and what tags say, and merging in the graphs inside ops."""
+"""Merging of variables with tags, and merging in the graphs inside ops."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ from theano_optimize import Exactness, PatternError, PatternRewriter, Phase, Wal
 
 
 def rewritten(rule: PatternRewriter, inputs: list[Variable], *outputs: Variable) -> tuple[int, list[str]]:
-    """Apply a rule in one walk; return how often it fired and what is left."""
+    """Apply a rule in one walk; return how often it fired and the result."""
     fgraph = graph(inputs, *outputs)
     profile = WalkRewriter(rule).rewrite(fgraph)
     fgraph.check_integrity()

@@ -24,7 +24,7 @@ def rule_returning(result: Callable[[Apply], Any], name: str = "bad_rule") -> Fu
     """Return a rule on Exp with a given answer."""
 
     def answer(fgraph: FunctionGraph, node: Apply) -> TransformResult:
-        return result(node)  # type: ignore[no-any-return]  # wrong answers are what is tested
+        return result(node)  # type: ignore[no-any-return]  # the test is about wrong answers
 
     return node_rewriter([exp], name=name)(answer)
 

@@ -1,4 +1,4 @@
-"""Rules as data: what a rule says of itself, patterns written as expressions, identities, rarer parts."""
+"""Rules as data: their own descriptions, patterns written as expressions, identities, rarer parts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loops whose steps are captured and replayed give what they give one instruction at a time."""
+"""Loops whose steps are captured and replayed give the values of one instruction at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What loops have in common is put together."""
+"""Common parts of loops are joined."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ class TestMerging(unittest.TestCase):
         self.check([s, c], [ifelse(c > 0, sums[-1], products[-1])], [np.arange(3.0), 1.0], 2)
 
 
-#: What a state of a loop becomes: of an element of a sequence, itself, another state, a constant.
+#: The next value of a state: of an element of a sequence, itself, another state, a constant.
 STEPS: list[Callable[[Any, Any, Any, Any], Any]] = [
     lambda x, a, b, c: T.tanh(a + x),
     lambda x, a, b, c: T.tanh(b + x),

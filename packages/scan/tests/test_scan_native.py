@@ -57,7 +57,7 @@ def both(inputs: list[Any], build: Any, **options: Any) -> tuple[Any, Any]:
 
 
 def outcome(f: Any, *values: Any) -> Any:
-    """Return what a call gives, or the kind and the first line of its error."""
+    """Return the result of a call, or the kind and the first line of its error."""
     try:
         return f(*values)
     except (ArithmeticError, IndexError, TypeError, ValueError) as error:
@@ -133,7 +133,7 @@ class TestNativeLoops(unittest.TestCase):
         def step(row: Any, t: Any, *rest: Any) -> Any:
             *earlier, other, fixed = rest
             mixed = T.cast(row * fixed + sum(earlier[1:], earlier[0]), kind)
-            # A plain hand-over, what the row gives alone, a view, and a value of its own.
+            # A plain hand-over, a value of the row alone, a view, and a value of its own.
             outputs = [mixed, T.cast(other * row, kind), row, mixed[..., ::-1] if shape else mixed, fixed]
             return outputs if limit is None else (outputs, until(t + 1 >= limit))
 

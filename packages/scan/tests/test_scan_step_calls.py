@@ -1,4 +1,4 @@
-"""Functions that take other arguments than a loop passes, or return nothing: what the errors say."""
+"""Functions that take other arguments than a loop passes, or return nothing: the errors."""
 
 from __future__ import annotations
 

@@ -222,7 +222,7 @@ class _Overwriting(Op):
 
 
 class TestOverwritten(unittest.TestCase):
-    """Loops beside an op that overwrites what they begin with."""
+    """Loops beside an op that overwrites their initial values."""
 
     def test_copied_before(self) -> None:
         """A loop reads the copy in its buffer, where the original is overwritten before it can run."""

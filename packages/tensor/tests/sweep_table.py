@@ -1,4 +1,4 @@
-"""What elementwise functions have to give: forms in NumPy and SciPy, values to try, and how near they come."""
+"""Expected values of elementwise functions: forms in NumPy and SciPy, values to try, and tolerances."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ FLOATS = ("float16", "float32", "float64")
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 COMPLEX = ("complex64", "complex128")
 DTYPES = ("bool", *INTEGERS, *FLOATS, *COMPLEX)
-#: The dtype in which what is wanted is computed, by the kind of the arguments.
+#: The dtype in which expected values are computed, by the kind of the arguments.
 _WIDE = {"f": "float64", "c": "complex128"}
 
 
 @dataclass(frozen=True)
 class Form:
-    """What a function has to give.
+    """The expected values of a function.
 
     ``like(*arguments)`` computes it in wide dtypes; ``valid(*arguments)`` tells which elements are compared. The error
     that is permitted is ``steps`` roundings; ``zeros`` says whether the signs of zeros count.
@@ -173,7 +173,7 @@ TABLES: dict[int, dict[str, Form]] = {1: UNARY, 2: BINARY, 3: TERNARY, 4: {}}
 
 
 def form_of_record(record: ScalarRecord) -> Form:
-    """Return what a function has to give, as the record of its scalar op says it."""
+    """Return the expected values of a function, from the record of its scalar op."""
     kinds = "".join(sorted({np.dtype(dtype).kind for dtype in record.dtypes}))
     return Form(record.reference, kinds, steps=16 * record.ulp, zeros=False)
 
@@ -238,7 +238,7 @@ def arguments_for(dtype: str, count: int, more: int = 0) -> list[Any]:
 
 
 def wanted(form: Form, arguments: list[Any]) -> Any:
-    """Compute what a function has to give: integers as NumPy does, all else in the widest dtype there is."""
+    """Compute the expected values of a function: integers as NumPy does, others in the widest dtype there is."""
     kind = arguments[0].dtype.kind
     exact = [x.astype(_WIDE.get(kind, x.dtype)) for x in arguments]
     with np.errstate(all="ignore"):
@@ -249,7 +249,7 @@ def wanted(form: Form, arguments: list[Any]) -> Any:
 
 
 def faults(form: Form, result: Any, arguments: list[Any]) -> Any:
-    """Return the places at which `result` is not what a form has to give."""
+    """Return the places at which `result` differs from a form."""
     with np.errstate(all="ignore"):
         exact = wanted(form, arguments).astype(result.dtype)
         if result.shape != exact.shape:
@@ -260,7 +260,7 @@ def faults(form: Form, result: Any, arguments: list[Any]) -> Any:
             # An error of one part is measured by the modulus.
             size = np.abs(exact.astype("complex128"))
             wrong = _far(result.real, exact.real, form, size) | _far(result.imag, exact.imag, form, size)
-            # What comes of a part that is NaN depends on the version of NumPy, as C does not say it.
+            # The sign of a part that is NaN depends on the version of NumPy, as C does not say it.
             wrong &= ~np.logical_or.reduce([np.isnan(x) for x in arguments])
         else:
             wrong = _far(result, exact, form, np.abs(exact.astype("float64")))

@@ -1,4 +1,4 @@
-"""Lengths that are known as elements of a vector are known of what is made with it."""
+"""Lengths that are known as elements of a vector are known of the arrays made with it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Python asks of numbers: symbolic tensors say what to write instead, and rounding is symbolic."""
+"""Python's requests to numbers: symbolic tensors name the code to write instead, and rounding is symbolic."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class TestAskedForANumber(unittest.TestCase):
             "range": (lambda: range(i), ("`i`", "T.arange")),
             "exp": (lambda: math.exp(s), ("`s`", "T.exp")),
             "zeros": (lambda: np.zeros(x.shape), ("`x`", "T.zeros")),
-            "format": (lambda: "%.2f" % s, ("`s`", "eval")),  # noqa: UP031 - what programs write
+            "format": (lambda: "%.2f" % s, ("`s`", "eval")),  # noqa: UP031 - as in programs
             "vector": (lambda: float(x), ("`x`", "1 dimensions")),
             "shared": (lambda: float(shared(2.0, "w")), ("`w`", "get_value")),
             "constant": (lambda: int(tt.constant(2)), ("x.data",)),
@@ -85,7 +85,7 @@ class TestAskedForANumber(unittest.TestCase):
 
 
 class TestTracing(unittest.TestCase):
-    """What is asked of a variable while a function is called to be compiled."""
+    """Requests to a variable while a function is called to be compiled."""
 
     def test_a_variable_has_no_truth_value(self) -> None:
         x = tt.dscalar("x")

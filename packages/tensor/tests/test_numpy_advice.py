@@ -1,4 +1,4 @@
-"""Functions of NumPy's subpackages and of SciPy on tensor variables; errors of the others name what is here."""
+"""Functions of NumPy's subpackages and of SciPy on tensor variables; errors of the others name our functions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ POSITIVE = SQUARE @ SQUARE.T + 3 * np.eye(3)
 
 class TestSymbolicForms(unittest.TestCase):
     def compare(self, build: Callable[..., Any], *values: Any) -> None:
-        """Compare what `build` makes of variables with what it makes of arrays."""
+        """Compare the result of `build` on variables with its result on arrays."""
         inputs = [T.tensor(v.dtype.name, shape=(None,) * v.ndim) for v in values]
         result, expected = build(*inputs), build(*values)
         outputs, reference = (list(x) if isinstance(x, (list, tuple)) else [x] for x in (result, expected))

@@ -19,7 +19,7 @@ NUMBERS = np.array([[2, 0, 1], [1, 1, 3]])
 
 class TestFunctions(unittest.TestCase):
     def compare(self, build: Any, *values: Any) -> None:
-        """Compare what `build` makes of variables with what it makes of arrays."""
+        """Compare the result of `build` on variables with its result on arrays."""
         inputs = [T.tensor(v.dtype.name, shape=(None,) * v.ndim) for v in values]
         result = build(*inputs)
         outputs = list(result) if isinstance(result, (list, tuple)) else [result]

@@ -61,7 +61,7 @@ THROUGH = (grad_clip, grad_scale, zero_grad, disconnected_grad, undefined_grad)
 
 
 def _gates(x: Any) -> list[Any]:
-    """Return what all gates of gradients make of `x`."""
+    """Return the results of all gates of gradients for `x`."""
     return [
         grad_clip(x, -1, 1) * 1,
         grad_scale(x, 2) * 1,

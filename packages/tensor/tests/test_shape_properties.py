@@ -18,7 +18,7 @@ numpy: Any = np
 tensor: Any = T
 AXES = st.integers(-3, 3)
 SMALL = st.integers(-2, 4)
-#: Name in both -> what stands behind the array.
+#: Name in both -> the arguments after the array.
 ONE_ARRAY: dict[str, Any] = {
     "cumsum": st.tuples(st.one_of(st.none(), AXES)),
     "cumprod": st.tuples(st.one_of(st.none(), AXES)),
@@ -81,7 +81,7 @@ class TestAgainstNumpy(unittest.TestCase):
         except ERRORS:
             return
         if expected is None:
-            # NumPy refuses a little that means something here; what is given back then has no elements to be wrong.
+            # NumPy refuses a few arguments that mean something here; the result then has no elements to be wrong.
             self.assertIn(name, ("squeeze", "repeat"))
             return
         np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-5)

@@ -1,4 +1,4 @@
-"""Values that shared variables refuse, and lists that they hold as they are: what is said of them."""
+"""Values that shared variables refuse, and lists that they hold as they are: the messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Elementwise functions on dtypes and shapes of all kinds: an error in words, or what NumPy gives."""
+"""Elementwise functions on dtypes and shapes of all kinds: an error in words, or NumPy's result."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ class TestShapes(unittest.TestCase):
             broadcasted = any(1 in (n, m) and n != m for n, m in zip(first[::-1], second[::-1], strict=False))
             self.assertTrue(expected is None or (broadcasted and not (reference and other_known)))
             return
-        assert expected is not None, "what NumPy refuses is refused"
+        assert expected is not None, "arguments that NumPy refuses are refused"
         np.testing.assert_array_equal(result, expected)
 
 

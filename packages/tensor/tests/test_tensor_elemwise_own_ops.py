@@ -131,7 +131,7 @@ class TestInplace(unittest.TestCase):
         np.testing.assert_allclose(compiled(2.0, 3.0), np.log([2.0, np.exp(5.0), 2.0, 5.0]))
 
     def test_accepting_gives_arguments_up(self) -> None:
-        """As in Theano 1.0, what an op of the program overwrites is not protected where this is accepted."""
+        """As in Theano 1.0, an argument that a user's op overwrites is not protected where this is accepted."""
         x, y = tt.dvectors("x", "y")
         a, b = np.array([3.0, 4.0]), np.array([1.0, 2.0])
         compiled = function([x, y], inplace.add_inplace(x, y), accept_inplace=True)
@@ -180,7 +180,7 @@ class TestInplace(unittest.TestCase):
         x, m, i = tt.dvector("x"), tt.dmatrix("m"), tt.ivector("i")
         with self.assertRaisesRegex(TypeError, "dtype float64 cannot overwrite an input of dtype int32"):
             Elemwise(scalar.add, {0: 0})(i, x)
-        self.assertEqual(inplace.add_inplace(i, x).dtype, "int32")  # the names keep the dtype of what they overwrite
+        self.assertEqual(inplace.add_inplace(i, x).dtype, "int32")  # the names keep the dtype of their first operand
         with self.assertRaisesRegex(ValueError, "cannot overwrite an input of shape"):
             inplace.add_inplace(x, m)
         for pattern in ({1: 0}, {0: 2}, {0: -1}):

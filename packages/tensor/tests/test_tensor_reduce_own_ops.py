@@ -1,4 +1,4 @@
-"""Reductions by any scalar op, products without zeros, and what reductions refuse."""
+"""Reductions by any scalar op, products without zeros, and arguments that reductions refuse."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ AXIS = st.one_of(
 
 
 class TestBadInput(unittest.TestCase):
-    """An error of a documented class, or what NumPy gives; never anything else."""
+    """An error of a documented class, or NumPy's result; never anything else."""
 
     @settings(max_examples=examples(120), deadline=None)
     @given(st.integers(0, 3), AXIS, st.booleans(), st.sampled_from(["sum", "prod", "max", "mean", "any", "argmin"]))

@@ -25,7 +25,7 @@ MODES = ("FAST_RUN", "FAST_COMPILE") if LONG else ("FAST_RUN",)
 LENGTHS = (0, 1, 3, 70_001, 1_000_003) if LONG else (0, 3, 70_001)
 SHAPES: tuple[tuple[int, int], ...] = ((0, 3), (3, 0), (2, 3), (5, 1))
 SHAPES += ((2, 70_001), (70_001, 2)) if LONG else ((2, 20_001),)
-#: The dtypes of the short form: one of each kind, and what is narrow.
+#: The dtypes of the short form: one of each kind, and the narrow ones.
 SWEPT = DTYPES if LONG else ("bool", "int8", "uint64", "float16", "float64", "complex64")
 #: Functions that give no number of their own: they join others, or give pairs or checks.
 NOT_NUMBERS = frozenset(("cast", "dimshuffle", "broadcast_static", "check_broadcast", "inplace", "shuffled"))
@@ -36,7 +36,7 @@ def tensor(dtype: str, ndim: int = 1) -> Any:
 
 
 def close(result: Any, expected: Any, dtype: str) -> None:
-    """Compare with what is computed in float64; a dtype's rounding is permitted, and its overflow."""
+    """Compare with values of float64; a dtype's rounding is permitted, and its overflow."""
     with np.errstate(all="ignore"):
         exact = np.asarray(expected).astype(result.dtype)
     if result.dtype.kind not in "fc":
@@ -55,7 +55,7 @@ def _count(values: Any, axis: Any) -> Any:
     return values.size if axis is None else values.shape[axis]
 
 
-#: Each reduction: what is compiled, what has to come out, the kinds of dtypes it takes, whether it needs elements.
+#: Each reduction: the expression, the expected value, the kinds of dtypes it takes, whether it needs elements.
 REDUCTIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any], str, bool]] = {
     **{name: (getattr(T, name), getattr(np, name), "biufc", False) for name in ("sum", "prod")},
     **{name: (getattr(T, name), getattr(np, name), "biuf", False) for name in ("all", "any")},
@@ -69,7 +69,7 @@ REDUCTIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any], str, bool]] 
     "cumsum": (T.cumsum, np.cumsum, "biufc", False),
     "cumprod": (T.cumprod, np.cumprod, "biufc", False),
 }
-#: What the package of reductions has besides: comparisons of two arguments, and a rule of dtypes.
+#: The rest of the package of reductions: comparisons of two arguments, and a rule of dtypes.
 NO_REDUCTIONS = frozenset(("allclose", "sum_dtype"))
 
 
@@ -156,7 +156,7 @@ class TestElementwise(unittest.TestCase):
         for (name, (_, form)), item in zip(taken.items(), results, strict=True):
             wrong = faults(form, np.asarray(item), arguments)[:5]
             messages = [(*(x[i] for x in arguments), item[i]) for i in wrong]
-            self.assertEqual(messages, [], f"{name} of {dtype} in {mode}: arguments and what came out")
+            self.assertEqual(messages, [], f"{name} of {dtype} in {mode}: arguments and results")
 
     def test_nothing_is_missing(self) -> None:
         ops = {name for name in dir(T) if isinstance(getattr(T, name), T.Elemwise)}

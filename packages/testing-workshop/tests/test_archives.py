@@ -1,4 +1,4 @@
-"""Tests of the attacks on safe loading: right archives pass, nothing gets through, and what would is noticed."""
+"""Tests of the attacks on safe loading: right archives pass, nothing gets through, and a breach is noticed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The stand-in for CUDA: what kernels compute on it, and that faults of programs show."""
+"""The stand-in for CUDA: results of kernels on it, and that faults of programs show."""
 
 from __future__ import annotations
 
@@ -94,13 +94,13 @@ class Case(unittest.TestCase):
         return found
 
     def launch(self, text: str, *arguments: Any, blocks: int = 1, threads: int = 64, shared: int = 0) -> None:
-        # While there is a module, who waits for its work is told what has failed.
+        # While there is a module, a thread that waits for its work learns of the failure.
         self.module = self.context.load(self.context.compile(HEAD + text))
         kernel = self.module.kernel("f", "P" * len(arguments))
         self.context.launch(kernel, [blocks], [threads], list(arguments), shared)
 
     def failed(self) -> str:
-        """Wait, and return what is told of work that has failed."""
+        """Wait, and return the failure of the work."""
         with self.assertRaises(RuntimeError) as caught:
             self.context.synchronize()
         with self.assertRaises(RuntimeError):
@@ -232,7 +232,7 @@ class TestOrder(Case):
         return found.raw[0]
 
     def wait(self, first: Any, second: Any) -> None:
-        """Let a stream wait for what another one has."""
+        """Let a stream wait for the values of another one."""
         self.call("cuEventRecord", self.event, first)
         self.call("cuStreamWaitEvent", second, self.event, 0)
 

@@ -1,4 +1,4 @@
-"""Tests of the fuzzer: what is right passes, and what is wrong is found, shrunk, and printed as a program."""
+"""Tests of the fuzzer: right programs pass, and a fault is found, shrunk and printed as a program."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def _with_rule(rule: Any) -> Configuration:
 
 
 class WrongThings(unittest.TestCase):
-    """What is wrong is found, made small, and printed as a program that fails in the same way."""
+    """A fault is found, made small, and printed as a program that fails in the same way."""
 
     def _first_failure(self, operations: list[Operation], configuration: Configuration) -> Failure:
         for start in range(0, 400, 20):
@@ -231,7 +231,7 @@ class WrongThings(unittest.TestCase):
 
 
 class Judgement(unittest.TestCase):
-    """What counts as the same."""
+    """Values that count as the same."""
 
     def _judge(self, found: Any, wanted: Any, *, rounding: Any = (), special: Any = (), **options: Any) -> Any:
         samples = {"rounding": rounding, "special": special}

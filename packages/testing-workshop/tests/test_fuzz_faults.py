@@ -33,7 +33,7 @@ from theano_testing_workshop.fuzz import (
 #: Functions are called twice.
 CALLS = 2
 OPERATIONS = Grammar().operations
-#: Of what is added or multiplied there is some in every third graph.
+#: Every third graph has some of these additions or products.
 GRAPHS = 400
 
 
@@ -177,7 +177,7 @@ def _program(values: list[Any], nodes: list[tuple[str, tuple[int, ...], dict[str
 
 
 class RoundingsThatDecide(unittest.TestCase):
-    """Comparisons with what the same number is after roundings, whatever the seed."""
+    """Comparisons with the same number after roundings, for any seed."""
 
     def _unjudged(self, values: list[Any], nodes: list[tuple[str, tuple[int, ...], dict[str, Any]]]) -> Tally:
         tally = Tally()
@@ -240,7 +240,7 @@ class Updates(unittest.TestCase):
 
 
 class SpecialValues(unittest.TestCase):
-    """What takes the place of a value that is not finite lies on both sides of zero and there, whatever the seed."""
+    """Replacements of a value that is not finite lie on both sides of zero and there, for any seed."""
 
     def test_a_quotient_that_cancels(self) -> None:
         x, y = tt.dvectors("x", "y")

@@ -83,7 +83,7 @@ class Parts(unittest.TestCase):
 
 
 class WrongLoops(unittest.TestCase):
-    """What is wrong about a loop is found."""
+    """A faulty loop is found."""
 
     @slow
     def test_a_tap(self) -> None:
@@ -116,7 +116,7 @@ class WrongLoops(unittest.TestCase):
 
 
 class TheReference(unittest.TestCase):
-    """NumPy's values mean what the language means."""
+    """NumPy's values mean the same as the language's."""
 
     def test_numbers_out_of_bounds_beside_an_empty_mask(self) -> None:
         x, mask, numbers = np.ones((2, 3)), np.zeros(2, bool), np.array([3])
@@ -154,7 +154,7 @@ class TheReference(unittest.TestCase):
         self.assertEqual(compare_batch([program], [], Tally()), [])
 
     def test_sums_of_sparse_matrices_that_cancel(self) -> None:
-        # What cancels is no element of the sum, and has no gradient; NumPy's differences have one.
+        # An element that cancels is no element of the sum, and has no gradient; NumPy's differences have one.
         values = np.array([[1.5, -0.25]])
         options = {"form": "sub", "formats": ("csc", "csc")}
         for other in (values, 2 * values):

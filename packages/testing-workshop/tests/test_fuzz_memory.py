@@ -1,4 +1,4 @@
-"""Programs of the fuzzer overwrite, overlap and share memory; what is wrong about that is found."""
+"""Programs of the fuzzer overwrite, overlap and share memory; faults in that are found."""
 
 from __future__ import annotations
 

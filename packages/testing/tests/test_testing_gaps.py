@@ -1,4 +1,4 @@
-"""The tool that lists what ops lack, and records whose cases are drawn."""
+"""The tool that lists gaps of ops, and records whose cases are drawn."""
 
 from __future__ import annotations
 

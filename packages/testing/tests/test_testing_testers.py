@@ -1,4 +1,4 @@
-"""Test cases made of tables: what they accept, and what they find."""
+"""Test cases made of tables: the arrays that they accept, and their findings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What programs ask reductions and types, as they did in Theano 1.0."""
+"""Requests of programs to reductions and types, as in Theano 1.0."""
 
 from __future__ import annotations
 

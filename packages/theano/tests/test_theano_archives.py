@@ -157,7 +157,7 @@ class TestPicklers(unittest.TestCase):
         self.assertEqual(pickle.loads(file.getvalue()).name, "x")
 
     def test_arrays_that_python_2_pickled(self) -> None:
-        # What Python 2.7 with NumPy 1.16 wrote for `numpy.array([1.0, 200.0])`, with the data as an 8-bit string.
+        # Written by Python 2.7 with NumPy 1.16 for `numpy.array([1.0, 200.0])`, with the data as an 8-bit string.
         data = (
             b"cnumpy.core.multiarray\n_reconstruct\n(cnumpy\nndarray\n(I0\ntS'b'\ntR(I1\n(I2\ntcnumpy\ndtype\n(S'f8'\nI0\nI1\ntR"
             b"(I3\nS'<'\nNNNI-1\nI-1\nI0\ntbI00\nS'\\x00\\x00\\x00\\x00\\x00\\x00\\xf0?\\x00\\x00\\x00\\x00\\x00\\x00i@'\ntb."

@@ -1,4 +1,4 @@
-"""Wrong input: each gets an error of the documented kind that says what, where in this file, and how to correct it."""
+"""Wrong input: each gets an error of the documented kind with the fault, its place in this file, and the correction."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ AT_COMPILATION: tuple[Case, ...] = (
      "another type", "`s`: float64", "astype"),
     ("an update of another number of dimensions", lambda: function([x], updates=[(s, x)]), TypeError, "another type",
      "`x`: float64", "reduce"),
-    ("an update of what is not shared", lambda: function([v], updates=[(v, v + 1)]), TypeError, "shared variable",
+    ("an update of an unshared variable", lambda: function([v], updates=[(v, v + 1)]), TypeError, "shared variable",
      "`v`: float64", "shared"),
     ("givens of another type", lambda: function([x], v.sum(), givens={v: x}), TypeError, "another type",
      "`v`: float64", "convert"),

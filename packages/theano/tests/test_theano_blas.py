@@ -1,4 +1,4 @@
-"""The flag `blas.ldflags`: where products come from, and what C code of ops gets to know."""
+"""The flag `blas.ldflags`: the source of products, and the libraries that C code of ops links."""
 
 from __future__ import annotations
 

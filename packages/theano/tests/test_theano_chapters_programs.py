@@ -33,7 +33,7 @@ LAST_LINES = {
 
 
 def run(name: str) -> tuple[Any, str]:
-    """Run the program of a name; return what its `main` returns and what it prints."""
+    """Run the program of a name; return the result of its `main` and its output."""
     if str(FOLDER) not in sys.path:
         sys.path.append(str(FOLDER))
     printed = io.StringIO()
@@ -43,7 +43,7 @@ def run(name: str) -> tuple[Any, str]:
 
 
 class TestChapters(unittest.TestCase):
-    """Each program checks its results itself; what it prints shows that it went to its end."""
+    """Each program checks its results itself; its output shows that it went to its end."""
 
     def test_functions(self) -> None:
         self.assertIn("state: 35 in one till, 11 in the other", run("chapter_functions")[1])

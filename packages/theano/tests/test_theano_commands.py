@@ -350,7 +350,7 @@ class TestCache(unittest.TestCase):
 
 class TestMeasuringScripts(unittest.TestCase):
     def script(self, name: str, *arguments: str) -> str:
-        """Run a script in this process; return what it prints."""
+        """Run a script in this process; return its output."""
         path, out = str(Path(theano.__file__).parent / "misc" / f"{name}.py"), io.StringIO()
         with (
             mock.patch("sys.argv", [path, *arguments]),

@@ -21,7 +21,7 @@ from theano_graph import Config, ConfigError
 from theano_testing.tiers import slow
 
 KINDS: tuple[Literal["divide", "over", "under", "invalid"], ...] = ("divide", "over", "under", "invalid")
-#: Prints what NumPy does on errors of each kind.
+#: Prints NumPy's reaction to errors of each kind.
 NUMPY_ERRORS = f"import numpy; print(*map(numpy.geterr().get, {KINDS}))"
 
 
@@ -63,7 +63,7 @@ class TestAtImport(unittest.TestCase):
             code = "from theano import config as c; print(c.floatX, c.mode, c.gcc.cxxflags)"
             done = run(code, "gcc.cxxflags=-O2", os.pathsep.join((str(first), str(second), folder + "/none")))
         self.assertEqual(done.stdout, "float16 FAST_COMPILE -O2\n")
-        # All that is told is the flag that nothing here can heed.
+        # The one message is about the flag that nothing here can heed.
         self.assertEqual(done.stderr.count("Warning: "), 1)
         self.assertIn("UserWarning: the flag `gpuarray.sync` is obsolete", done.stderr)
 

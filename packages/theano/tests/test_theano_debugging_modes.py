@@ -29,7 +29,7 @@ from theano_testing.tiers import slow
 
 
 def printed(action: Any) -> str:
-    """Return what a call prints."""
+    """Return the output of a call."""
     out = io.StringIO()
     with contextlib.redirect_stdout(out), np.errstate(all="ignore"):
         action()

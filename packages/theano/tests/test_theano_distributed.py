@@ -30,7 +30,7 @@ from theano_testing.tiers import slow
 
 
 def chain(step: Callable[[], Any], start: Callable[[float], Any], value: float) -> float:
-    """Walk three steps from a value; what is kept between steps is in a shared variable."""
+    """Walk three steps from a value; the state between steps is in a shared variable."""
     start(value)
     for _ in range(3):
         last = step()
@@ -70,7 +70,7 @@ class NoPickle(theano.Op):
 
 
 class BadError(Exception):
-    """An error that cannot be made again from what it was pickled as."""
+    """An error that cannot be made again from its pickle."""
 
     def __init__(self, a: int, b: int) -> None:
         super().__init__(f"{a} and {b}")
@@ -266,7 +266,7 @@ class TestMap(unittest.TestCase):
         self.assertEqual(done.stdout.splitlines(), ["False", "[]"])
 
     def test_joblib(self) -> None:
-        class Parallel:  # what joblib.Parallel is for `map`
+        class Parallel:  # a stand-in for joblib.Parallel in `map`
             n_jobs: int | None = 2
 
             def __call__(self, tasks: Any) -> list[Any]:
@@ -285,7 +285,7 @@ class TestMap(unittest.TestCase):
 
 
 class World:
-    """Processes that are threads: what MPI does in the training steps, for tests."""
+    """Processes that are threads: the part of MPI in the training steps, for tests."""
 
     def __init__(self, rank: int, barrier: threading.Barrier, board: list[Any]) -> None:
         self.rank, self.barrier, self.board = rank, barrier, board
@@ -311,7 +311,7 @@ class World:
 
 
 def together(count: int, program: Callable[[World], Any]) -> list[Any]:
-    """Run a program in as many processes, which are threads, and return what each of them gives."""
+    """Run a program in as many processes, which are threads, and return the result of each."""
     barrier, board = threading.Barrier(count), [None] * count
     with ThreadPoolExecutor(count) as pool:
         return list(pool.map(program, [World(rank, barrier, board) for rank in range(count)]))
@@ -444,7 +444,7 @@ class TestDataParallel(unittest.TestCase):
             self.assertIn("input 1 of a batch has no rows", item[4])
 
     def errors(self, world: World, act: Callable[[World, Any], object], count: int = 1) -> list[str]:
-        """Return what steps say after something was done when one was made."""
+        """Return the results of steps after an action on the first one."""
         step = distributed.data_parallel(*model(), momentum, world)
         batch = batches()[0]
         step(*batch)

@@ -1,4 +1,4 @@
-"""What editors can tell about names and flags without running a program."""
+"""Completions and types that editors show for names and flags without running a program."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ FOLDER = Path(theano.__file__).parent
 
 
 def completions(line: str) -> set[str]:
-    """Return what Jedi offers at the end of a line of a program."""
+    """Return Jedi's completions at the end of a line of a program."""
     script = jedi.Script(f"import theano\nimport theano.tensor as T\n{line}")
     return {item.name for item in script.complete()}
 
 
 class TestFlags(unittest.TestCase):
-    """The stub of `theano.config` says what the declarations of flags say (tools/generate_flags.py writes it)."""
+    """The stub of `theano.config` agrees with the declarations of flags (tools/generate_flags.py writes it)."""
 
     def listed(self, classes: dict[str, ast.ClassDef], name: str, prefix: str = "") -> Iterator[tuple[str, str]]:
         for item in classes[name].body:

@@ -1,4 +1,4 @@
-"""What an error of a running function tells, item by item, on native and Python machines."""
+"""The items of an error of a running function, on native and Python machines."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Failing(theano.Op):
 @slow
 class TestAnatomy(unittest.TestCase):
     def run_program(self, flags: str, program: str = PROGRAM) -> dict[str, str]:
-        """Return what is told, by kind of machine."""
+        """Return the message, by kind of machine."""
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "program.py")
             path.write_text(program)

@@ -1,4 +1,4 @@
-"""The programs of the gallery in their small form: each finds what is there to be found."""
+"""The programs of the gallery in their small form: each finds its known result."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def program(name: str) -> Any:
 
 
 def run(name: str) -> tuple[Any, str]:
-    """Run the small form of a program; return what it finds and what it prints."""
+    """Run the small form of a program; return its result and its output."""
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
         result = program(name).main(quick=True)
@@ -100,7 +100,7 @@ class TestModels(unittest.TestCase):
 class TestSimulations(unittest.TestCase):
     @slow
     def test_hares_and_lynxes(self) -> None:
-        """The parameters are near those that others find by other methods (0.55, 0.028, 0.024, 0.80)."""
+        """The parameters are near those of other methods (0.55, 0.028, 0.024, 0.80)."""
         result, _ = run("ode_fit")
         for rate, reference in zip(result.rates, (0.55, 0.028, 0.024, 0.80), strict=True):
             self.assertAlmostEqual(rate / reference, 1, delta=0.1)

@@ -49,11 +49,11 @@ class Simple(gof.Type):
 
 class TestTypesOfPrograms(unittest.TestCase):
     def test_a_type_without_our_base_class(self) -> None:
-        v: Any = gof.Variable(Plain(), name="v")  # type: ignore[arg-type]  # that is what is tested
+        v: Any = gof.Variable(Plain(), name="v")  # type: ignore[arg-type]  # the test is this argument
         self.assertEqual(str(v), "v")
         for wrong in (None, 64, int):
             with self.assertRaises(TypeError):
-                gof.Variable(wrong)  # type: ignore[arg-type]  # that is what is tested
+                gof.Variable(wrong)  # type: ignore[arg-type]  # the test is this argument
 
     def test_filter_without_further_arguments(self) -> None:
         class Add(gof.Op):

@@ -1,4 +1,4 @@
-"""What the helpers do that programs for Theano 1.0 take from inner modules."""
+"""Effects of the helpers that programs for Theano 1.0 take from inner modules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The how-to pages do what they say: their programs run, and print what stands below them."""
+"""The how-to pages are true: their programs run, and print the text below them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PEERS = ("jax", "numpy", "pytensor", "pytorch")
 FRONT = ("index.md", "cheat_sheet.md", "faq.md", *(f"from/{name}.md" for name in _PEERS))
 #: Pages about packages above this one, whose tests run them.
 ELSEWHERE = ("pymc.md",)
-#: What a program prints between two blocks of text.
+#: The output of a program between two blocks of text.
 MARK = "-- the text below was reached --"
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 #: The package that each program of the page about layers may load at most, with those below it.
@@ -55,14 +55,14 @@ def run(program: str) -> subprocess.CompletedProcess[str]:
 
 
 def run_here(parts: list[str]) -> list[str]:
-    """Run the parts of a program in this process and an empty folder; return what each prints."""
+    """Run the parts of a program in this process and an empty folder; return the output of each."""
     page = ModuleType("page")
     printed: list[str] = []
     before, line = Path.cwd(), 0
     with TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("error")
         os.chdir(folder)
-        sys.modules["page"] = page  # what is pickled is looked up there
+        sys.modules["page"] = page  # pickles look their classes up there
         try:
             for part in parts:
                 out = io.StringIO()
@@ -90,7 +90,7 @@ def parts_of(name: str) -> tuple[list[str], list[str]]:
 
 class TestHowTo(unittest.TestCase):
     def run_page(self, name: str, alone: bool = False) -> None:
-        """Run all programs of a page as one; what it prints has to be what the page shows."""
+        """Run all programs of a page as one; its output has to be the one on the page."""
         parts, shown = parts_of(name)
         if alone:
             done = run(f"\nprint({MARK!r})\n".join(parts))
@@ -98,7 +98,7 @@ class TestHowTo(unittest.TestCase):
             printed = done.stdout.split(MARK + "\n")
         else:
             printed = run_here(parts)
-        self.assertEqual(printed.pop(), "", "the page does not show what it prints at its end")
+        self.assertEqual(printed.pop(), "", "the page does not show the last output")
         for text, item in zip(shown, printed, strict=True):
             self.assertTrue(doctest.OutputChecker().check_output(text, item, FLAGS), f"{text}\nprinted:\n{item}")
 
@@ -131,7 +131,7 @@ class TestHowTo(unittest.TestCase):
 
     @slow
     def test_rewrites(self) -> None:
-        # What it registers stays registered.
+        # Its registrations stay.
         self.run_page("rewrites.md", alone=True)
 
     def test_testing_ops(self) -> None:

@@ -1,4 +1,4 @@
-"""Results in the memory of operands: what a program asks for, and what the compiled graph shows."""
+"""Results in the memory of operands: requests of a program, and the compiled graph."""
 
 from __future__ import annotations
 

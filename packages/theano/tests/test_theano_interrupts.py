@@ -84,7 +84,7 @@ def in_thread(work: Callable[[], Any]) -> Any:
 
 @contextmanager
 def unraisable() -> Iterator[list[Any]]:
-    """Collect what is raised where nobody can catch it: in callbacks of weak references and the like."""
+    """Collect errors that nobody can catch: in callbacks of weak references and the like."""
     results: list[Any] = []
     before, sys.unraisablehook = sys.unraisablehook, results.append
     try:
@@ -107,7 +107,7 @@ class TestInterrupts(unittest.TestCase):
         )
 
     def interrupt(self, interrupter: Interrupter, work: Callable[[], Any], expected: Any) -> str | None:
-        """Interrupt `work` once; return what was wrong."""
+        """Interrupt `work` once; return the faults."""
         fault = None
         start = time.perf_counter()
         with unraisable() as lost:
@@ -118,7 +118,7 @@ class TestInterrupts(unittest.TestCase):
                     fault = "the interrupt was lost"
             except KeyboardInterrupt:
                 pass
-            except BaseException as error:  # noqa: BLE001  # that is what is looked for
+            except BaseException as error:  # noqa: BLE001  # the test looks for any of them
                 fault = "".join(traceback.format_exception(error)[-6:])
         if time.perf_counter() - start > LONGEST:
             fault = fault or "it took long"

@@ -65,7 +65,7 @@ class TestWideExpressions(unittest.TestCase):
         xs = [T.dvector() for _ in range(count)]
         begin = time.process_time()
         f = theano.function(xs, make(xs), mode="FAST_RUN")
-        # One term takes some 0.2 ms; what grows by the square would take minutes.
+        # One term takes some 0.2 ms; quadratic growth would take minutes.
         self.assertLess(time.process_time() - begin, 20)
         np.testing.assert_allclose(f(*[np.ones(2)] * count), expected)
 

@@ -1,4 +1,4 @@
-"""`Function.map` with what programs are made of: the same values as single calls, whatever the instructions."""
+"""`Function.map` with the instructions of programs: the same values as single calls, for each instruction."""
 
 from __future__ import annotations
 

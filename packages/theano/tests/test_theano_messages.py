@@ -1,4 +1,4 @@
-"""What a person is told who does what does not work, in the words of the mistake and of the mending."""
+"""Messages for typical mistakes, in the words of the mistake and of its correction."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ i, iv = T.iscalar("i"), T.ivector("iv")
 w, whole = theano.shared(np.zeros(3, "float32"), name="w"), theano.shared(np.zeros(3, int), name="whole")
 weights = theano.shared(np.zeros((4, 5)), name="weights")
 
-#: What is done -> the error, and texts that the message has.
+#: The mistake -> the error, and texts that the message has.
 CASES: dict[str, tuple[Callable[[], Any], type[Exception], tuple[str, ...]]] = {
     "set_value of another dtype": (
         lambda: w.set_value(np.zeros(3)),
@@ -83,7 +83,7 @@ CASES: dict[str, tuple[Callable[[], Any], type[Exception], tuple[str, ...]]] = {
     ),
 }
 
-#: What is done -> texts of the warning.
+#: The mistake -> texts of the warning.
 WARNINGS: dict[str, tuple[Callable[[], Any], tuple[str, ...]]] = {
     "a shared list": (lambda: theano.shared([1, 2, 3]), ("is no tensor", "shared(numpy.asarray(numbers")),
     "a gradient of a cost of integers": (
@@ -149,7 +149,7 @@ def put(value: Callable[[Any], Any]) -> Callable[[Any, list[Any]], object]:
 
 
 class TestWrongPerform(unittest.TestCase):
-    """A wrong `perform` is an error in every mode that says what is wrong."""
+    """A wrong `perform` is an error in every mode, with the fault."""
 
     STORES: dict[str, tuple[Callable[[Any, list[Any]], object], str]] = {
         "nothing": (lambda argument, outputs: None, "stored nothing"),

@@ -24,7 +24,7 @@ LEVELS = ("merge", "fast_compile", "o1", "o2", "o3", "o4", "fast_run", "unsafe",
 
 
 def steps(name: str | None) -> set[str]:
-    """Return the names of what an optimizer runs at the top level."""
+    """Return the names of an optimizer's rewrites at the top level."""
     return set(optdb.query(predefined_optimizers[name]).labels)
 
 

@@ -1,4 +1,4 @@
-"""What `import theano` gives, and what it costs."""
+"""The names of `import theano`, and its cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people try on the first day, and what they are told."""
+"""Attempts of the first day, and their answers."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ OLD_SETTINGS = "device=gpu0,lib.cnmem=1,gpuarray.sync=True,cublas.lib=/usr,no_su
 
 @cache
 def run_with_old_settings() -> CompletedProcess[str]:
-    """Run a program with settings of old; it shows the device, and what the doctor says of the flags."""
+    """Run a program with settings of old; it shows the device, and the doctor's words on the flags."""
     with TemporaryDirectory() as folder:
         program = Path(folder) / "program.py"
         program.write_text("import os\n\nimport theano\nprint(theano.config.device)\n")

@@ -1,4 +1,4 @@
-"""Ops of Theano 1.0 for neural networks: values, gradients, and what graphs show."""
+"""Ops of Theano 1.0 for neural networks: values, gradients, and their graphs."""
 
 from __future__ import annotations
 

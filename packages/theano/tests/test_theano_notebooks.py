@@ -1,4 +1,4 @@
-"""What a notebook shows: cells by their number, and graphs, functions and flags as pieces of HTML."""
+"""The display of a notebook: cells by their number, and graphs, functions and flags as pieces of HTML."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import theano
 import theano.tensor as T
 from theano_graph import cell_of, shown_name
 
-#: Runs cells as a notebook does, and prints what it makes of the last expression or the error.
+#: Runs cells as a notebook does, and prints the display of the last expression or the error.
 PROGRAM = """
 import os, sys
 os.environ["IPYTHONDIR"] = sys.argv[1]
@@ -34,7 +34,7 @@ for cell in sys.stdin.read().split("#%%"):
 
 
 def run_cells(*cells: str) -> str:
-    """Return what cells print."""
+    """Return the output of cells."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-c", PROGRAM, folder]
         done = subprocess.run(command, input="\n#%%\n".join(cells), capture_output=True, text=True)

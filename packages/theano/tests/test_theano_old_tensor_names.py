@@ -48,7 +48,7 @@ class TestMaxAndArgmax(unittest.TestCase):
 
 
 class TestOldOps(unittest.TestCase):
-    """Each computes what it did, and has the gradient that it had."""
+    """Each computes its old values, and has its old gradient."""
 
     def test_tri(self) -> None:
         n, m, k = T.iscalars("nmk")

@@ -1,4 +1,4 @@
-"""What users' ops leave as results is looked at: nothing, the wrong dtype, rank or kind, a cell that was replaced."""
+"""Checked results of users' ops: nothing, the wrong dtype, rank or kind, a cell that was replaced."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import theano
 from theano import tensor as T
 from theano.compile.nanguardmode import NanGuardMode
 
-#: How a result is spoilt, and what the error says of it.
+#: A spoilt result, and the words of the error.
 FAULTS = {
     "none": "stored nothing for output 0",
     "list": "stored a Python list for output 0",

@@ -42,7 +42,7 @@ class Loop(Op):
 
 
 class Drawn:
-    """What pydot makes of a text."""
+    """pydot's reading of a text."""
 
     def __init__(self, text: str) -> None:
         self.text = text

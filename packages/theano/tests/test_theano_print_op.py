@@ -18,7 +18,7 @@ from theano.printing import Print, debugprint, pp
 
 
 def printed(run: Callable[..., Any], *args: Any) -> tuple[Any, str]:
-    """Return the result of a call and what it wrote to standard output."""
+    """Return the result of a call and its standard output."""
     stream = io.StringIO()
     with contextlib.redirect_stdout(stream):
         result = run(*args)

@@ -1,4 +1,4 @@
-"""What libraries written for Theano do with its objects besides calling them: notes on them, classes of their own."""
+"""Uses that libraries written for Theano make of its objects besides calls: notes on them, classes of their own."""
 
 from __future__ import annotations
 

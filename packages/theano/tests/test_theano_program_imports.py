@@ -1,4 +1,4 @@
-"""What widely used programs of the time import and look up: each name is there, and is what they take it for."""
+"""Imports and look-ups of widely used programs of the time: each name exists, and is of the expected kind."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 import theano
 import theano.tensor as T
 
-# Program -> module -> names. What the programs take from layers that are not there yet (loops, sparse matrices,
-# devices) is left out; so is what they only try and do without.
+# Program -> module -> names. Names that the programs take from layers that are not there yet (loops, sparse matrices,
+# devices) are left out; so are optional ones.
 PROGRAMS: dict[str, dict[str, str]] = {
     "Deep Learning Tutorials": {
         "theano": "config function shared In Param OrderedUpdates tensor printing grad clone",

@@ -1,4 +1,4 @@
-"""The pages of docs/recipes, and the one that begins, do what they say."""
+"""The pages of docs/recipes, and the first page, are true."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class TestRecipes(unittest.TestCase):
         text = (PAGES / name).read_text(encoding="utf-8")
         blocks = re.findall(r"^```python\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
         self.assertGreaterEqual(len(blocks), 2)
-        # In a process of its own: what a page registers stays registered.
+        # In a process of its own: registrations of a page stay.
         done = subprocess.run(
             [sys.executable, "-W", "error", "-c", "\n".join(blocks)], capture_output=True, text=True, check=False
         )

@@ -1,4 +1,4 @@
-"""Rewrites of `theano.tensor.opt`: what modes that name one have, and graphs that programs of Theano 1.0 look at."""
+"""Rewrites of `theano.tensor.opt`: modes that name one, and graphs that programs of Theano 1.0 look at."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ class DoubledDot(T.Dot):
     """The product, with twice its gradient by the first factor."""
 
     def grad(self, inputs: Sequence[Any], output_gradients: Sequence[Any]) -> list[Any]:
-        """Double what the base gives."""
+        """Double the base's result."""
         base: Any = super()
         by_x, by_y = base.grad(inputs, output_gradients)
         return [2 * by_x, by_y]
@@ -58,12 +58,12 @@ class SteepSoftmax(T.nnet.Softmax):
     """The softmax, with thrice its gradient, and the methods of the base for the rest."""
 
     def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> list[Any]:
-        """Triple what the base gives."""
+        """Triple the base's result."""
         base: Any = super()
         return [3 * g for g in base.L_op(inputs, outputs, output_gradients)]
 
     def infer_shape(self, node: Any, shapes: Any) -> list[Any]:
-        """Say what the base says."""
+        """Return the base's result."""
         base: Any = super()
         return list(base.infer_shape(node, shapes))
 
@@ -72,7 +72,7 @@ class SteepExp(theano.scalar.Exp):
     """The exponential, with twice its gradient."""
 
     def grad(self, inputs: Any, output_gradients: Any) -> list[Any]:
-        """Double what the base gives."""
+        """Double the base's result."""
         return [2 * g for g in super().grad(inputs, output_gradients)]
 
 

@@ -1,4 +1,4 @@
-"""Graphs and parameters that `dump` writes, loaded without trust: what they compute, and which ops have words."""
+"""Graphs and parameters that `dump` writes, loaded without trust: their values, and the ops that have words."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ class TestOps(unittest.TestCase):
 
 
 class TestWork(unittest.TestCase):
-    """What a small file can make its reader do."""
+    """Work that a small file can cause in its reader."""
 
     def refuse(self, pickle: bytes) -> None:
         file = io.BytesIO()
@@ -243,8 +243,8 @@ def print_double(op: Any, x: Any) -> None:
     print(op, x * 2)
 
 
-#: What is not loaded: it has code of the program's own, reads files, talks to processes, stops, or is a base of others;
-#: and what runs on devices, where `device/test_device_archives.py` looks at words.
+#: Not loaded: ops that have code of the program's own, read files, talk to processes, stop, or are a base of others;
+#: and ops that run on devices, where `device/test_device_archives.py` looks at words.
 _LEFT_OUT = (
     "theano_gpuarray.",
     "theano_linker_c.cop.",

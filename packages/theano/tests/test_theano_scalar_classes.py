@@ -120,7 +120,7 @@ class TestClasses(unittest.TestCase):
         inside = T.Elemwise(scalar.InRange(True, False))(x, 0.5, 2.0)
         self.assertEqual(theano.function([x], inside)(POINTS).tolist(), [False, True, True])
         with self.assertRaises(scalar.ComplexError):
-            scalar.complex64("z") % scalar.int32("n")  # building it is what is tested
+            scalar.complex64("z") % scalar.int32("n")  # the test is that this raises
 
     def test_dtypes(self) -> None:
         self.assertEqual([T.exp(T.vector(dtype=d)).dtype for d in ("int8", "int64")], ["float32", "float64"])

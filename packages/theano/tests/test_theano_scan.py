@@ -1,4 +1,4 @@
-"""What the chapters about loops show, with the documented names."""
+"""The programs of the chapters about loops, with the documented names."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def compiled_loops(f: theano.compile.Function) -> list[Any]:
 
 
 class TestSteps(unittest.TestCase):
-    """What a step is given, and what it may use."""
+    """The arguments of a step, and the values that it may use."""
 
     def test_rows_of_jacobians_and_hessians(self) -> None:
         x = T.dvector("x")
@@ -94,7 +94,7 @@ class TestSteps(unittest.TestCase):
 
 
 class TestKinds(unittest.TestCase):
-    """What the op of a loop tells about itself."""
+    """Facts that the op of a loop tells about itself."""
 
     def setUp(self) -> None:
         self.s, self.x0, self.w = T.dvector("s"), T.dvector("x0"), T.dscalar("w")

@@ -137,7 +137,7 @@ class TestReadme(TestCase):
         self.assertLess(float(names["loss"]), 0.2)
         self.assertEqual([value > 0 for value in names["w"].get_value()], [True, False, True])
         said = re.search(r"# (.*)$", program[1])
-        assert said is not None, "the last line says what is printed"
+        assert said is not None, "the last line names the output"
         digits = r"\d*".join(map(re.escape, said[1].split("...")))
         self.assertRegex(printed.getvalue(), rf"^{digits}\s*$")
 

@@ -1,4 +1,4 @@
-"""What pages of the documentation site are made from is true: they cannot go stale without a test that fails."""
+"""The sources of the site's pages are true: they cannot go stale without a test that fails."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ EXAMPLES = DOCS.parent / "examples"
 
 
 def page_module(name: str) -> Any:
-    """Import a module of the folder of the site; some are made of what scripts of the repository find out."""
+    """Import a module of the folder of the site; some run scripts of the repository."""
     for folder in (DOCS, DOCS.parent / "tools"):
         if str(folder) not in sys.path:
             sys.path.append(str(folder))
     return importlib.import_module(name)
 
 
-@unittest.skipUnless(HAS_RUNTIME, "the page shows what the runtime in C runs")
+@unittest.skipUnless(HAS_RUNTIME, "the page shows programs that the runtime in C runs")
 class TestHowAFunctionIsMade(unittest.TestCase):
     def setUp(self) -> None:
         self.made = page_module("_made")
@@ -69,7 +69,7 @@ class TestHowAFunctionIsMade(unittest.TestCase):
         page = self.made.made_page()
         titles = re.findall(r"^## (.*)$", page, flags=re.MULTILINE)
         expected = "The expression as it is written/Rewriting/Decisions about memory/The program"
-        self.assertEqual("/".join(titles), f"{expected}/The C that comes out/What it took")
+        self.assertEqual("/".join(titles), f"{expected}/The C that comes out/Time and size")
         self.assertIn("its result is put where its input 0 was", page)
         self.assertIn("`MatrixProductKernel`, at the end of the call", page)
         self.assertEqual(page.count("<details>"), page.count("</details>"))
@@ -115,7 +115,7 @@ class TestReference(unittest.TestCase):
 
 class TestDocstrings(unittest.TestCase):
     def test_examples_of_public_names_import_theano(self) -> None:
-        """What `help(theano.tensor.dot)` shows can be typed by who has imported theano alone."""
+        """A user who has imported theano alone can type the examples of `help(theano.tensor.dot)`."""
         wrong = re.compile(r"(from|import) theano_(tensor|scan|sparse)\b")
         seen, result = 0, []
         for area in page_module("_documented").historical():

@@ -16,7 +16,7 @@ from theano_testing.tiers import slow
 
 
 class TestChapter(unittest.TestCase):
-    """What the chapter about sparse matrices shows."""
+    """The programs of the chapter about sparse matrices."""
 
     @slow
     def test_import_theano_does_not_load_it(self) -> None:

@@ -148,7 +148,7 @@ class TestNames(unittest.TestCase):
 
 
 class TestGraphs(unittest.TestCase):
-    """What graphs with sparse variables consist of, as in Theano 1.0."""
+    """The parts of graphs with sparse variables, as in Theano 1.0."""
 
     def ops(self, inputs: list[Any], outputs: Any, mode: Any = None) -> list[str]:
         f: Any = theano.function(inputs, outputs, mode=mode)

@@ -13,7 +13,7 @@ from theano.gof.opt import MergeOptimizer
 
 
 class TestEquality(unittest.TestCase):
-    """Types with known lengths are those that programs compare with."""
+    """Types with known lengths equal those that programs compare with."""
 
     def test_stacked_scalars(self) -> None:
         self.assertEqual(T.stack([T.dscalar(), T.dscalar()]).type, T.dvector)
@@ -39,7 +39,7 @@ class TestEquality(unittest.TestCase):
 
 
 class TestStandIns(unittest.TestCase):
-    """A variable of an equal type may take the place of another one; what is known of lengths is checked."""
+    """A variable of an equal type may replace another one; known lengths are checked."""
 
     def setUp(self) -> None:
         self.pair = T.stack([T.dscalar("a"), T.dscalar("b")])
@@ -88,7 +88,7 @@ class TestStandIns(unittest.TestCase):
 
 
 class TestCachesAndMerging(unittest.TestCase):
-    """What is remembered for one type is not taken for an equal one of other lengths."""
+    """An entry remembered for one type is not taken for an equal one of other lengths."""
 
     def test_elementwise_results_keep_their_lengths(self) -> None:
         pair, many = T.stack([T.dscalar(), T.dscalar()]), T.dvector()

@@ -1,4 +1,4 @@
-"""What programs of Theano 1.0 ask of the functions of ``theano.tensor.basic`` beyond their values."""
+"""Requests of programs of Theano 1.0 to the functions of ``theano.tensor.basic`` beyond their values."""
 
 import unittest
 from collections.abc import Callable

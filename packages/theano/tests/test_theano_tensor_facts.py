@@ -59,7 +59,7 @@ class TestVariables(unittest.TestCase):
     def test_apply_without_a_default(self) -> None:
         x = T.dvector("x")
         node = Join().make_node(0, x, x)
-        node.op.default_output = [0, 1]  # type: ignore[assignment]  # what programs do
+        node.op.default_output = [0, 1]  # type: ignore[assignment]  # as programs do
         with self.assertRaises(AttributeError):
             T.as_tensor_variable(node)
 

@@ -84,13 +84,13 @@ class TestTools(unittest.TestCase):
             else:
                 self.assertEqual(full[int(merged.eval())], full[first][second])
         with self.assertRaisesRegex(TypeError, "no slice"):
-            opt.merge_two_slices(3, 20, slice(2), 1)  # type: ignore[arg-type]  # what is to be refused
+            opt.merge_two_slices(3, 20, slice(2), 1)  # type: ignore[arg-type]  # this is refused
 
     def test_rewrites_are_attributes(self) -> None:
         self.assertEqual(opt.local_neg_neg.name, "local_neg_neg")
         self.assertIs(opt.local_dimshuffle_lift, opt.local_dimshuffle_lift)
         with self.assertRaisesRegex(AttributeError, "local_nothing"):
-            opt.local_nothing  # noqa: B018  # the access is what is tested
+            opt.local_nothing  # noqa: B018  # the test is the access
 
 
 class TestFusion(unittest.TestCase):

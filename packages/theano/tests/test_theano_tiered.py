@@ -75,7 +75,7 @@ class TestTiers(unittest.TestCase):
         script = Path(folder.name, "held")
         script.write_text(f'#!/bin/sh\nuntil [ -e "{self.gate}" ]; do sleep 0.01; done\nexec {real} "$@"\n')
         script.chmod(script.stat().st_mode | stat.S_IXUSR)
-        # Nothing is known of a compiler with these arguments, whatever the cache holds.
+        # The linker knows nothing of a compiler with these arguments, even with a full cache.
         flags = {"cxx": str(script), "gcc.cxxflags": f"-DTIERS_{uuid.uuid4().hex}", "mode": "FAST_RUN"}
         change = theano.config.change_flags(**flags)
         change.__enter__()

@@ -34,7 +34,7 @@ class TestComparison(unittest.TestCase):
 
 
 class TestDecorators(unittest.TestCase):
-    """Names of generated tests, repeated attempts, and what is left as it is."""
+    """Names of generated tests, repeated attempts, and parts that are left as they are."""
 
     def test_names_of_generated_tests(self) -> None:
         class Parameters:

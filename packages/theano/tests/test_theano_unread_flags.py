@@ -1,4 +1,4 @@
-"""Flags that nothing reads, and the flag about warnings of old: what they say of themselves."""
+"""Flags that nothing reads, and the flag about warnings of old: their own descriptions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ UNREAD = {
 }
 
 
-#: What is set while a program runs; the last line is refused.
+#: Set while a program runs; the last line is refused.
 PROGRAM = """
 import sys, theano
 c = theano.config

@@ -70,7 +70,7 @@ class TestWarmStart(unittest.TestCase):
         with self.subTest("other arguments of the compiler are other code"):
             self.assertGreater(self.runs(code, flag="-DNOTHING"), 0)
             self.assertEqual(self.runs(code), 0)
-        with self.subTest("the cache is what saves the runs"):
+        with self.subTest("the cache saves the runs"):
             shutil.rmtree(self.folder / "compiled")
             self.assertEqual(self.runs(code), 1)
 

@@ -1,4 +1,4 @@
-"""What type checkers find out about a program; `tools/check_types.py` has mypy and pyright read it."""
+"""Findings of type checkers on a program; `tools/check_types.py` has mypy and pyright read it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def expressions() -> None:
 
 
 def shared_variables() -> None:
-    """What kind of shared variable is made follows from the value."""
+    """The kind of a shared variable follows from the value."""
     weights = theano.shared(np.zeros(3), name="w")
     assert_type(weights, TensorSharedVariable)
     assert_type(theano.shared(0.0), TensorSharedVariable)
@@ -41,7 +41,7 @@ def shared_variables() -> None:
 
 
 def gradients() -> None:
-    """Gradients come in the form of what they are with respect to."""
+    """Gradients come in the form of the variables that they are with respect to."""
     for grad in (theano.grad, T.grad):
         assert_type(grad(cost, x), Tensor)
     assert_type(T.grad(cost, [x, v]), list[Tensor])
@@ -88,7 +88,7 @@ def wrong_names() -> None:
 
 
 def compiled() -> None:
-    """A function knows what its calls return."""
+    """A function knows the types of its results."""
     assert_type(theano.function([x], cost), "theano.Function[NDArray[Any]]")
     assert_type(theano.function([x], cost)(np.eye(2)), NDArray[Any])
     assert_type(theano.function([x], [cost, x])(np.eye(2)), list[NDArray[Any]])

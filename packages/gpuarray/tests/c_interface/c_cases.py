@@ -20,7 +20,7 @@ NAME = "c code"
 
 
 class Host(Type):
-    """Arrays on the host, of which the type of arrays on devices asks what dtypes there are."""
+    """Arrays on the host, whose dtypes the type of arrays on devices asks for."""
 
     def __init__(self, dtype: str, shape: tuple[int | None, ...]) -> None:
         self.dtype, self.shape = np.dtype(dtype).name, shape
@@ -31,7 +31,7 @@ class Host(Type):
 
 try:
     host_type("float32", ())
-except RuntimeError:  # no other folder of tests has said what arrays on the host are
+except RuntimeError:  # no other folder of tests has registered arrays on the host
     register_host_type(lambda dtype, shape: Host(dtype, tuple(shape)))
 
 

@@ -1,4 +1,4 @@
-"""What tests of device forms share: OpenCL as what it is, and as if it were a graphics card; and the texts of forms."""
+"""Shared parts of tests of device forms: OpenCL as it is, and disguised as a graphics card; and the texts of forms."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class DeviceCase(unittest.TestCase):
         atol: float = 0.0,
         devices: Sequence[str] = (),
     ) -> None:
-        """Compare the results of a kernel, their dtypes and shapes, with what is wanted."""
+        """Compare the results of a kernel, their dtypes and shapes, with the expected ones."""
         for context in self.each(*devices):
             found = on_device(kernel, values, context)
             self.assertEqual(len(found), len(wanted))

@@ -1,4 +1,4 @@
-"""Recorders for tests of device forms: on OpenCL, and one that keeps what would be launched on a graphics card."""
+"""Recorders for tests of device forms: on OpenCL, and one that keeps the launches for a graphics card."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from theano_linker_c.codegen import verify_exports
 from theano_linker_c.kernels import Kernel
 from theano_testing.device import opencl_context
 
-#: What a graphics card is like.
+#: Properties of a graphics card.
 CARD = DeviceProperties("cuda", "card", 1024, 49152, 132, 32, True, True, True, False)
 #: Every kernel text that a recorder of these tests was given, by its name.
 TEXTS: dict[str, KernelText] = {}
@@ -41,7 +41,7 @@ class Recorder(AtOnce):
     card : bool
         Whether forms for graphics cards are taken, though the device is a CPU.
     deterministic, overwrites : bool
-        What forms are told.
+        Arguments of forms.
     """
 
     def __init__(self, *, card: bool = False, deterministic: bool = False, overwrites: bool = False) -> None:
@@ -52,7 +52,7 @@ class Recorder(AtOnce):
 
     @property
     def properties(self) -> DeviceProperties:
-        """The device, or what it is to look like."""
+        """The device, or the one that it stands for."""
         result = super().properties
         if not self._card:
             return result
@@ -63,24 +63,24 @@ class Recorder(AtOnce):
 
     @property
     def deterministic(self) -> bool:
-        """What was asked for."""
+        """The requests."""
         return self._deterministic
 
     def may_overwrite(self, operand: DeviceOperand) -> bool:
-        """Tell what was asked for."""
+        """Note a request."""
         return self._overwrites
 
     def launch(
         self, text: KernelText, arguments: Sequence[Argument], groups: Sequence[int], local: Sequence[int]
     ) -> None:
-        """Count and launch; what the text is said not to write to stays as it was."""
+        """Count and launch; arrays that the text does not declare as written stay as they were."""
         self.launches += 1
         self.texts.append(text)
         TEXTS[text.name] = text
         before = self._read_only(text, arguments)
         super().launch(text, arguments, groups, local)
         for slot, content in self._read_only(text, arguments).items():
-            np.testing.assert_array_equal(content, before[slot], f"{text.name} writes to what it is said to read")
+            np.testing.assert_array_equal(content, before[slot], f"{text.name} writes to a declared input")
 
     def _read_only(self, text: KernelText, arguments: Sequence[Argument]) -> dict[int, NDArray[np.uint8]]:
         """Return the bytes of the memory that a kernel reads, but does not write to, by its slot."""
@@ -99,7 +99,7 @@ class Recorder(AtOnce):
         ----------
         kernel : Kernel
         values : sequence
-            Arrays of either kind; what the form does not want on the host is transferred.
+            Arrays of either kind; arrays that the form does not take on the host are transferred.
         """
         results = self._results(kernel, values)
         self.check()
@@ -128,15 +128,15 @@ class Recorder(AtOnce):
 
 
 class Card:
-    """Keeps what would be launched on a graphics card, and runs nothing.
+    """Keeps the launches for a graphics card, and runs nothing.
 
     Parameters
     ----------
     properties : DeviceProperties
     count : int
-        What the host reads, wherever it looks.
+        The values that the host reads, at any place.
     deterministic : bool
-        What forms are told.
+        Arguments of forms.
     library : bool
         Whether a library multiplies matrices.
     """
@@ -173,7 +173,7 @@ class Card:
         """Fill nothing."""
 
     def product(self, *operands: Any) -> bool:
-        """Keep what a library is asked for; there is one or not, as was said."""
+        """Keep the requests to a library, which exists or not, as the test chooses."""
         self.products.append(operands)
         return self.library
 
@@ -182,7 +182,7 @@ class Card:
         return 64 if self.library else None
 
     def call(self, call: LibraryCall, operands: Sequence[DeviceOperand]) -> None:
-        """Keep what a library is asked for."""
+        """Keep the requests to a library."""
         self.products.append((call, *operands))
 
     def status(self) -> DeviceOperand:

@@ -1,4 +1,4 @@
-"""NVRTC, the compiler of CUDA, without a graphics card: for tests that compile what cards would be given."""
+"""NVRTC, the compiler of CUDA, without a graphics card: for tests that compile the texts for cards."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def nvrtc() -> ctypes.CDLL | None:
 
 
 def failures(texts: Sequence[KernelText], architecture: str) -> list[str]:
-    """Return what NVRTC says against texts, compiled as one unit; nothing where there is no NVRTC."""
+    """Return NVRTC's complaints about texts, compiled as one unit; nothing where there is no NVRTC."""
     log, code = _compiled(texts, architecture)
     return [] if code is not None or not log else [log]
 
@@ -59,7 +59,7 @@ def accesses(text: KernelText) -> list[str] | None:
 
 
 def _compiled(texts: Sequence[KernelText], architecture: str) -> tuple[str, str | None]:
-    """Return what NVRTC says, and the PTX that it makes; nothing where there is no NVRTC or texts are wrong."""
+    """Return the log of NVRTC, and its PTX; nothing where there is no NVRTC or texts are wrong."""
     library = nvrtc()
     if library is None:
         return "", None

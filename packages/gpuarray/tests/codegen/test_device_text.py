@@ -1,4 +1,4 @@
-"""The text of kernels: words of the prelude, atomic operations, float16, and what text calls."""
+"""The text of kernels: words of the prelude, atomic operations, float16, and the functions that text calls."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ RNG = np.random.default_rng(11)
 
 
 def launched(text: KernelText, arrays: Sequence[Any], numbers: Sequence[Any], items: int) -> list[Any]:
-    """Launch a kernel with some work-items on arrays of NumPy, and return what they are then."""
+    """Launch a kernel with some work-items on arrays of NumPy, and return their contents afterwards."""
     recorder = AtOnce(contexts()["card"])
     operands = [recorder.operand(upload(contexts()["card"], x)) for x in arrays]
     given = [part for x in operands for part in (x, x.offset)]

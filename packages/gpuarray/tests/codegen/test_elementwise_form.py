@@ -281,7 +281,7 @@ def _takes(op: ScalarOp, dtypes: tuple[str, ...]) -> bool:
 
 
 def _operand(record: ScalarRecord, i: int, dtype: str) -> Any:
-    # Orders of Bessel functions and what is reflected lie right of 0.
+    # Orders of Bessel functions and reflected arguments lie right of 0.
     low = 0.1 if i < record.parameters else record.low
     x = RNG.uniform(low, record.high, size=300)
     return x > 0 if dtype == "bool" else (np.abs(x) if dtype.startswith("u") else x).astype(dtype)

@@ -1,4 +1,4 @@
-"""Device forms of matrix products, with factors, sums, and what may follow."""
+"""Device forms of matrix products, with factors, sums, and the steps that may follow."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ class TestProducts(ProductCase):
 @slow
 @needs_opencl
 class TestProductsOfCards(TestProducts):
-    """The same on what graphics cards are given: tiles in local memory."""
+    """The same with the texts for graphics cards: tiles in local memory."""
 
     card = True
 

@@ -1,4 +1,4 @@
-"""What graphics cards are given: texts compile as CUDA, and positions beyond 32 bits are counted in 64."""
+"""Texts for graphics cards compile as CUDA, and positions beyond 32 bits are counted in 64."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def windows(dtype: str) -> list[tuple[Kernel, Sequence[Any]]]:
 
 class TestCuda(unittest.TestCase):
     def check(self, cases: list[tuple[Kernel, Sequence[Any]]]) -> None:
-        """Compile what is launched, all as one unit for each architecture."""
+        """Compile all launches as one unit for each architecture."""
         texts: dict[str, KernelText] = {}
         for deterministic in (False, True):
             for kernel, values in cases:
@@ -235,7 +235,7 @@ class TestLoads(unittest.TestCase):
 
 
 class TestVectors(unittest.TestCase):
-    """What memory limits is loaded and stored 16 bytes at once."""
+    """Kernels limited by memory load and store 16 bytes at once."""
 
     def test_elementwise(self) -> None:
         for dtype in DTYPES:

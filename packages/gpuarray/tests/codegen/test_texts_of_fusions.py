@@ -1,4 +1,4 @@
-"""What graphics cards are given for several steps at once: texts compile as CUDA, and loads are under way together."""
+"""Texts for graphics cards that join several steps: they compile as CUDA, and loads are under way together."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def texts(steps: Sequence[Step], count: int) -> list[KernelText]:
 
 
 def softmax(x: int, first: int) -> list[Step]:
-    """Return the steps of exp(x) over its sums along rows, without what is subtracted first; values from `first` on."""
+    """Return the steps of exp(x) over its sums along rows, without the shift of exponents; values from `first` on."""
     total = Reduction(add, "float32", "float32", 0)
     return [
         Step(elementwise(exp, FULL), (x,), (first,)),

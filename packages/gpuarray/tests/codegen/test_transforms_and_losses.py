@@ -16,7 +16,7 @@ from theano_testing.tiers import each_value, slow
 
 from .form_support import Recorder, on_card
 
-#: By dtype, what results may differ by, relative to the largest one.
+#: By dtype, the tolerance of results, relative to the largest one.
 TOLERANCES = {"float32": 1e-6, "float64": 1e-14}
 
 

@@ -1,4 +1,4 @@
-"""What flags bring about when devices are opened, each in a process of its own."""
+"""Effects of flags when devices are opened, each in a process of its own."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class TestActivation(unittest.TestCase):
         return done.stdout.strip(), done.stderr.strip()
 
     def refused(self, **flags: str | bool) -> str:
-        """Return what is said about flags."""
+        """Return the messages about flags."""
         with with_flags(**flags), self.assertRaises(ConfigError) as caught:
             activate()
         return str(caught.exception)

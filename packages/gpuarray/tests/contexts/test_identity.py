@@ -1,4 +1,4 @@
-"""What tells devices apart whose functions are built in different ways."""
+"""Identities of devices: they differ where functions are built in different ways."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def text(factor: float = 2.0) -> KernelText:
 
 @needs_opencl
 class TestKept(unittest.TestCase):
-    """Compiled kernels on disk; each context stands for a process, since it remembers only what it has loaded."""
+    """Compiled kernels on disk; each context stands for a process, since it remembers only its own loads."""
 
     def setUp(self) -> None:
         folder = TemporaryDirectory()

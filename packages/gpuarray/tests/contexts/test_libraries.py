@@ -28,7 +28,7 @@ class TestPlaces(unittest.TestCase):
         folder = TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
-        # Neither what is installed here nor what the tester has set is to be found.
+        # Neither installed libraries nor the tester's settings are visible.
         cleared = dict.fromkeys(("CUDA_HOME", "CUDA_ROOT", "CUDA_PATH"), "")
         stack = ExitStack()
         self.addCleanup(stack.close)

@@ -1,4 +1,4 @@
-"""What arrays and bridges tell the CUDA driver: run by `test_cuda_driver` in a process with stand-ins for libraries."""
+"""Arguments of the CUDA driver for arrays and bridges: `test_cuda_driver` runs them with stand-ins."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class TestArrays(cuda_cases.Case):
                 x = asarray(np.arange(4.0), context=self.gpu)
                 messages, stream = x.__cuda_array_interface__, ctypes.c_void_p(self.stream())
                 position, event = ctypes.c_uint64(messages["data"][0]), ctypes.c_void_p()
-                with self.gpu:  # what a consumer does that works in a stream of its own
+                with self.gpu:  # as a consumer that works in a stream of its own
                     self.assertEqual(fake.cuEventCreate(ctypes.byref(event), 0), 0)
                     self.assertEqual(fake.cuEventRecord(event, ctypes.c_void_p(messages["stream"])), 0)
                     self.assertEqual(fake.cuStreamWaitEvent(stream, event, 0), 0)
@@ -223,7 +223,7 @@ class TestBridges(cuda_cases.Case):
             from_cuda_array(self.x, open_context("null0"))
 
     def pygpu_array(self, x: Any, kind: Any = b"cuda", address: int | None = None) -> Any:
-        """Return what an array of pygpu tells, for the memory of one of ours, and how often it was waited for."""
+        """Return the fields of an array of pygpu, for the memory of one of ours, and how often it was waited for."""
         waits: list[int] = []
         named = {name: getattr(x, name) for name in ("dtype", "shape", "strides", "size", "offset")}
         host = np.asarray(x)
@@ -270,7 +270,7 @@ class TestBridges(cuda_cases.Case):
                 result = from_pygpu(other, self.gpu)
                 self.assertNotEqual(result.gpudata, self.x.gpudata)
                 np.testing.assert_array_equal(np.asarray(result), np.asarray(self.x))
-                self.assertEqual(other.waits, [])  # type: ignore[attr-defined]  # as all that it is told
+                self.assertEqual(other.waits, [])  # type: ignore[attr-defined]  # it hears of nothing
 
     def test_pycuda(self) -> None:
         log: list[str] = []

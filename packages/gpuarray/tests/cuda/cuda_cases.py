@@ -1,4 +1,4 @@
-"""What the CUDA driver does with its libraries: run by `test_cuda_driver` in a process of its own, for a process opens
+"""Calls of the CUDA driver to its libraries: run by `test_cuda_driver` in a process of its own, for a process opens
 a driver once, and this one opens stand-ins for the libraries of CUDA."""
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def code() -> bytes:
 
 
 def calls() -> list[str]:
-    """Return what was called since the last reset, but for what makes a context current."""
+    """Return the calls since the last reset, without those of `cuCtxSetCurrent` and kin."""
     result = fake.fake_log().decode().split()
     return [name.partition("_v2")[0] for name in result if not name.startswith("cuCtxP")]
 
@@ -74,7 +74,7 @@ class Case(unittest.TestCase):
         return self.context.load(code()).kernel(name, parameters)
 
     def refused(self, call: str, action: Callable[[], object], status: int = 77, skip: int = 0) -> str:
-        """Let a call fail and return what the error says."""
+        """Let a call fail and return the text of the error."""
         fake.fake_fail(call.encode(), status, skip)
         with self.assertRaises(DeviceError) as caught:
             action()

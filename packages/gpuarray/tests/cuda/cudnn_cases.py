@@ -1,4 +1,4 @@
-"""What cuDNN is told: run by `test_cudnn` in a process of its own, which opens stand-ins for the libraries of CUDA."""
+"""Arguments of cuDNN: run by `test_cudnn` in a process of its own, which opens stand-ins for the libraries of CUDA."""
 
 from __future__ import annotations
 

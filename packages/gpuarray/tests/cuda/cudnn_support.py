@@ -1,4 +1,4 @@
-"""What cases of cuDNN share: the stand-in for its libraries, and what it is asked about."""
+"""Shared parts of cases of cuDNN: the stand-in for its libraries, and the questions to it."""
 
 from __future__ import annotations
 

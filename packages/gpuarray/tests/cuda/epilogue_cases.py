@@ -1,4 +1,4 @@
-"""Products with what follows them by cuBLASLt: run by `test_others` as `others_cases` is."""
+"""Products with epilogues by cuBLASLt: run by `test_others` as `others_cases` is."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ class TestEpilogues(Case):
                 }[number]
                 np.testing.assert_allclose(outcome, expected, atol=1e-4)
                 self.assertEqual(fake.fake_epilogue(), number)
-        # One more is that which shows what becomes of NaN.
+        # The next one shows the treatment of NaN.
         self.assertEqual((calls("cublasLtMatmul"), calls("cublasLtMatmulAlgoGetHeuristic")), (7, 4))
         self.assertEqual((calls("cuLaunchKernel"), calls("cublasGemmEx")), (0, 0))
 
@@ -272,7 +272,7 @@ C, K = number(0.7978845608), number(0.044715)
 
 
 def gelu_parts(x: Any) -> list[Any]:
-    """Return the argument, half of it, tanh, 1 and that, and GELU: what a graph keeps for the gradient."""
+    """Return the argument, half of it, tanh, 1 and that, and GELU: the values that a graph keeps for the gradient."""
     half, t = mul(number(0.5), x), tanh(mul(C, add(x, mul(K, mul(sqr(x), x)))))
     others = add(number(1), t)
     return [x, half, t, others, mul(half, others)]
@@ -284,7 +284,7 @@ def gelu_slope(g: Any, x: Any, half: Any, t: Any, others: Any, cubic: float = 0.
 
 
 class TestGeluGradients(Case):
-    """A gradient times weights, times the derivative of GELU at what was computed before."""
+    """A gradient times weights, times the derivative of GELU at values computed before."""
 
     sizes = (136, 128, 136)
 
@@ -293,7 +293,7 @@ class TestGeluGradients(Case):
         self.device = GpuContext(self.context, "cuda0")
 
     def steps(self, cubic: float = 0.134145) -> list[Step]:
-        """Return steps over x (0), a row (1), g (2) and weights (3); the slope is 20, and 10 is what GELU is of."""
+        """Return steps over x (0), a row (1), g (2) and weights (3); the slope is 20, and 10 is an argument."""
         forward = Composite([X, B], gelu_parts(S))
         names = [FLOAT(name) for name in ("g", "half", "t", "x", "rest")]
         g, half, t, x, others = names

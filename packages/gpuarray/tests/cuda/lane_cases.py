@@ -21,7 +21,7 @@ from .cuda_cases import calls, driver, fake
 
 
 def random_list(rng: random.Random, n_buffers: int, count: int) -> tuple[list[tuple[Any, ...]], Any]:
-    """Return copies and fills of buffers of 64 bytes, and lanes in which each waits for what it needs."""
+    """Return copies and fills of buffers of 64 bytes, and lanes in which each waits for its needs."""
     steps: list[tuple[Any, ...]] = []
     order: list[tuple[int, tuple[int, ...]]] = []
     touched: list[tuple[int, int]] = []  # the buffers that each step writes and reads
@@ -87,7 +87,7 @@ class TestLanes(cuda_cases.Case):
                     self.assertEqual((before, 0), (fake.fake_graphs(), fake.fake_events()))
 
     def test_random_lists_in_any_order(self) -> None:
-        """Lanes of copies and fills, which wait for what they need, give the values of one after the other."""
+        """Lanes of copies and fills, which wait for their needs, give the values of one after the other."""
         rng = random.Random(1)
         fake.fake_late_first(1)
         beside = 0

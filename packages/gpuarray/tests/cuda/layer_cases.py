@@ -20,7 +20,7 @@ from .cudnn_support import Case, calls, fake
 
 
 class Left(Exception):
-    """What the library does not compute is left to kernels, which the stand-in of the driver has not."""
+    """Cases that the library does not compute are left to kernels, which the stand-in of the driver has not."""
 
 
 def left(recorder: object, operands: Sequence[Any]) -> Sequence[Any]:

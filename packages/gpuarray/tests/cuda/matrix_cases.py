@@ -1,4 +1,4 @@
-"""What is told to cuSOLVER and cuBLAS about matrices: run by `test_others` as `others_cases` is."""
+"""Arguments of cuSOLVER and cuBLAS for matrices: run by `test_others` as `others_cases` is."""
 
 from __future__ import annotations
 

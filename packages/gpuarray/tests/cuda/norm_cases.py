@@ -22,7 +22,7 @@ LAYOUTS = [((4, 3, 2, 5), 1), ((4, 3), 1), ((4, 3, 2, 2, 2), 1), ((4, 3, 2, 5), 
 
 
 class Left(Exception):
-    """What the library does not compute is left to kernels."""
+    """Cases that the library does not compute are left to kernels."""
 
 
 def left(recorder: object, operands: Sequence[Any]) -> Sequence[Any]:

@@ -14,7 +14,7 @@ FAKE = os.environ["THEANO_TEST_FAKE"]
 
 
 def main(nvrtc: str, major: int) -> None:
-    """Print the first bytes of the code, and what the compiler says of wrong text."""
+    """Print the first bytes of the code, and the compiler's log for wrong text."""
     fake = ctypes.CDLL(FAKE)
     fake.fake_capability(0, major)
     driver = _runtime.open_driver("cuda", {"cuda": FAKE, "nvrtc": nvrtc})

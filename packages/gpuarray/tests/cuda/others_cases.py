@@ -1,5 +1,5 @@
-"""What is told to cuBLASLt, cuFFT and cuSOLVER: run by `test_others` in a process of its own, which opens stand-ins for
-the libraries of CUDA. Kernels run on OpenCL, and what libraries compute is brought to the stand-ins and back."""
+"""Arguments of cuBLASLt, cuFFT and cuSOLVER: run by `test_others` in a process of its own, which opens stand-ins for
+the libraries of CUDA. Kernels run on OpenCL, and arrays of libraries are brought to the stand-ins and back."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ HIDDEN, INPUTS, STEPS, BATCH = 3, 2, 4, 5
 
 
 class Left(Exception):
-    """What the library does not compute is left to others."""
+    """Cases that the library does not compute are left to others."""
 
 
 def left(recorder: object, operands: Sequence[Any]) -> Sequence[Any]:
@@ -93,7 +93,7 @@ class TestNetworks(Case):
                 y, _, reserve = self.forward(options, values)
                 operands = [*values, y, reserve, dy, dh]
                 results = [np.asarray(v) for v in self.backward(options, operands)]
-                # What was kept is not changed.
+                # The stored values are not changed.
                 again = [np.asarray(v) for v in self.backward(options, operands)]
             for k, (array, by) in enumerate(zip(values, results, strict=True)):
                 direction = self.rng.normal(size=array.shape)

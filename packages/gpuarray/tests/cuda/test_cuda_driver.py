@@ -65,7 +65,7 @@ class TestLibraries(unittest.TestCase):
         return done.stderr + done.stdout
 
     def answers(self, *questions: tuple[dict[str, str], tuple[bytes, int]]) -> list[str]:
-        """Return what is said about libraries and a call that fails; what was not opened can be asked for again."""
+        """Return messages on libraries and a failing call; a library that failed to open can be asked for again."""
         done = run(["-c", ASK_SEVERAL.format(fake=fake_library(), questions=questions)])
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(len(done.stdout.splitlines()), len(questions))
@@ -132,7 +132,7 @@ print(found.tolist())
 
 @slow
 class TestActivation(unittest.TestCase):
-    """What ``device=cuda`` brings about where the libraries are found by their names."""
+    """Effects of ``device=cuda`` where the libraries are found by their names."""
 
     def setUp(self) -> None:
         folder = TemporaryDirectory()

@@ -1,4 +1,4 @@
-"""cuDNN on a stand-in: what it is told, and what the flags ``dnn.*`` bring about."""
+"""cuDNN on a stand-in: its arguments, and the effects of the flags ``dnn.*``."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class TestFlags(unittest.TestCase):
         return position
 
     def opened(self, flags: str) -> str:
-        """Return the version that is used, or why none is, or what was raised."""
+        """Return the version in use, or why there is none, or the error."""
         code = """
 import theano_linker_c
 from theano_gpuarray import contexts as c

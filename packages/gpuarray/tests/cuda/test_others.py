@@ -1,4 +1,4 @@
-"""cuBLASLt, cuFFT and cuSOLVER on stand-ins: what they are told, and that all works without them."""
+"""cuBLASLt, cuFFT and cuSOLVER on stand-ins: their arguments, and that all works without them."""
 
 from __future__ import annotations
 

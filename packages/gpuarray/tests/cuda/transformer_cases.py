@@ -19,7 +19,7 @@ from .cudnn_support import Case, calls, fake
 
 
 class Left(Exception):
-    """What the library does not compute is left to kernels."""
+    """Cases that the library does not compute are left to kernels."""
 
 
 def left(recorder: object, operands: Sequence[Any]) -> Sequence[Any]:

@@ -1,4 +1,4 @@
-"""The type of arrays on a device: what it is, what values and variables it takes, and how it is shown."""
+"""The type of arrays on a device: its identity, its values and variables, and its printed form."""
 
 from __future__ import annotations
 

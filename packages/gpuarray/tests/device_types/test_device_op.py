@@ -1,4 +1,4 @@
-"""Ops that do on a device what an op of the host says."""
+"""Ops that run on a device for an op of the host."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ class TestTransfers(unittest.TestCase):
         self.assertEqual(GpuToGpu("types0").view_map, {0: [0]})
 
     def test_derivatives(self) -> None:
-        """Gradients stay on the host, whatever their variable is, so that they can be added."""
+        """Gradients stay on the host, on any device of their variable, so that they can be added."""
         g = Host("float32", (None, 1)).make_variable("g")
         for node in (
             GpuFromHost("types0")(self.x).owner,

@@ -1,4 +1,4 @@
-"""What archives may not say of arrays and types of devices."""
+"""Contents of arrays and types of devices that archives may not have."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ SUM, LARGEST = Reduction(add, "float64", "float32", 0), Reduction(maximum, "floa
 
 
 class Steps:
-    """Collects steps: inputs first, then what is computed."""
+    """Collects steps: inputs first, then results."""
 
     def __init__(self, count: int) -> None:
         self.count = 2 * count
@@ -409,7 +409,7 @@ class TestElementwise(FusionTestCase):
                 np.testing.assert_array_equal(a, b)
 
     def test_shapes_that_do_not_fit(self) -> None:
-        """A result with a row is not broadcast, though what it is made of may be."""
+        """A result with a row is not broadcast, though its operands may be."""
         s = Steps(2)
         result = s.elementwise(exp, (s.given[0], COLUMN))
         s.download(result, s.elementwise(sub, (result, FULL), (s.given[1], FULL)))
@@ -453,7 +453,7 @@ class TestElementwise(FusionTestCase):
 
 @needs_opencl
 class TestFunctionsOfOperations(FusionTestCase):
-    """What an operation brings along stands before the kernel, wherever the operation is computed."""
+    """Helper functions of an operation stand before the kernel, wherever the operation is computed."""
 
     @slow
     def test_in_updates(self) -> None:

@@ -1,4 +1,4 @@
-"""Launches that are one: the same values bit for bit, in an order that heeds what each one needs."""
+"""Joined launches: the same values bit for bit, in an order that heeds the needs of each one."""
 
 from __future__ import annotations
 

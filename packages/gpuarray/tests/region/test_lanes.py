@@ -1,4 +1,4 @@
-"""Events side by side: whatever order lanes allow gives the values of one after the other, in memory that is shared."""
+"""Events side by side: any order that lanes allow gives the values of one after the other, in memory that is shared."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def conflict(a: Event, b: Event, layout: Layout, sizes: dict[int, int]) -> bool:
 
 
 class Program:
-    """Random events over arrays, of which each is written by a fill first; what an event does depends on its number."""
+    """Random events over arrays, each written by a fill first; the effect of an event depends on its number."""
 
     def __init__(self, rng: random.Random, length: int) -> None:
         kept = Kept(null_context(), mock.Mock(), 0)
@@ -50,13 +50,13 @@ class Program:
         self.sizes = kept.sizes
 
     def _add(self, rng: random.Random, target: DeviceOperand, sources: Sequence[DeviceOperand], reads: bool) -> None:
-        """Add an event that sets an array to what depends on the sources, and on the array itself where it `reads`."""
+        """Add an event that sets an array to values of the sources, and of the array itself where it `reads`."""
         kind = rng.choice(("launch", "launch", "product")) if sources else "launch"
         arguments: list[Argument] = [target, *sources, int(reads), rng.randrange(1 << 20)]
         self.events.append(Event("launch" if kind == "launch" else "product", None, tuple(arguments)))
 
     def run(self, order: Iterable[int], places: dict[int, tuple[int, int]], read: Sequence[int]) -> list[int]:
-        """Run events in an order, and return what some arrays hold then."""
+        """Run events in an order, and return the final contents of some arrays."""
         memory: dict[int, list[int]] = {}
 
         def span(x: DeviceOperand) -> tuple[int, slice]:
@@ -114,7 +114,7 @@ class TestRandomLists(unittest.TestCase):
         self.assertGreater(beside, 100, "some events run side by side")
 
     def test_memory_is_given_on_behind_all_that_use_it(self) -> None:
-        """The layout keeps what runs side by side apart: for what arrays share nothing more has to be waited for."""
+        """The layout separates events that run side by side: shared arrays need no more waiting."""
         rng = random.Random(4)
         for _ in range(40):
             program = Program(rng, 20)
@@ -136,7 +136,7 @@ class TestRandomLists(unittest.TestCase):
 
 class TestLanes(unittest.TestCase):
     def events(self, *argument: tuple[str, int, tuple[int, ...]]) -> list[Event]:
-        """Return events of a kind, each with the array that it writes and those that it reads."""
+        """Return events of a kind, each with the array that it writes and the arrays that it reads."""
         results = []
         for kind, target, sources in argument:
             arrays = tuple(DeviceOperand(slot, "float32", (1000, 1000), (4000, 4)) for slot in (target, *sources))

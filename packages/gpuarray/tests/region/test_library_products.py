@@ -1,4 +1,4 @@
-"""What libraries are asked to multiply, and what is left to kernels."""
+"""Products that libraries multiply, and products left to kernels."""
 
 from __future__ import annotations
 

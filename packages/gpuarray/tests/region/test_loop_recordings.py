@@ -1,4 +1,4 @@
-"""Loops as they are recorded: what a form does may depend on where its operands lie."""
+"""Recorded loops: the effect of a form may depend on the place of its operands."""
 
 from __future__ import annotations
 

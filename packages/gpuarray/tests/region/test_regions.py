@@ -24,7 +24,7 @@ def elementwise(op: Any, count: int = 2, dtype: str = "float32", ndim: int = 2) 
     return ElementwiseKernel(op, (dtype,) * count, (dtype,), ((False,) * ndim,) * count, ndim)
 
 
-#: Value 0 is given and transferred to 1; 5 is what is computed.
+#: Value 0 is an input and transferred to 1; 5 is the result.
 CHAIN = [
     Step(Upload(), (0,), (1,)),
     Step(elementwise(add), (1, 1), (2,)),

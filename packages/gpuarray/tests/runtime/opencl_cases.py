@@ -1,4 +1,4 @@
-"""What the OpenCL driver does with its library: run by `test_runtime_opencl` in a process of its own, for a process
+"""Calls of the OpenCL driver to its library: run by `test_runtime_opencl` in a process of its own, for a process
 opens a driver once, and this one opens a stand-in."""
 
 from __future__ import annotations

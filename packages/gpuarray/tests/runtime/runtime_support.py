@@ -15,7 +15,7 @@ from theano_gpuarray._libraries import find_library
 from theano_gpuarray._runtime import Buffer, Context, DeviceError, Driver, Kernel, open_driver
 from theano_testing.gpuarray import tested_device
 
-#: What makes the words of OpenCL in kernels of the tests those of CUDA, too.
+#: Macros that give the words of OpenCL in kernels of the tests to CUDA, too.
 HEAD = """
 #ifdef __CUDACC__
 #define __kernel extern "C" __global__
@@ -70,7 +70,7 @@ PARAMETERS = {"add": "qPPP", "scale": "iIfP", "count": "P", "place": "P", "rever
 
 @cache
 def opencl() -> Driver | None:
-    """Open OpenCL, or the driver that tests are told to use; where there is none, say so, or fail if it is required."""
+    """Open OpenCL, or the driver of the tests' settings; where there is none, say so, or fail if it is required."""
     if tested_device().startswith("cuda"):
         return open_driver("cuda", {role: find_library(role).path for role in ("cuda", "nvrtc", "cublas")})
     reason = "it has no device"

@@ -74,7 +74,7 @@ class TestLaunches(unittest.TestCase):
     def test_compiler_options(self, context: Context) -> None:
         text = HEAD + "__kernel void set(__global int *x) { *x = VALUE; }"
         code = context.compile(text, "-DVALUE=7")
-        context.compile(TEXT)  # so that it is built again from what `compile` returned
+        context.compile(TEXT)  # so that it is built again from the value that `compile` returned
         x = context.allocate(4)
         context.launch(context.load(code).kernel("set", "P"), (1,), (1,), (x,))
         self.assertEqual(7, download(x, "int32")[0])

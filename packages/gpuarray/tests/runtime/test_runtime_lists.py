@@ -51,7 +51,7 @@ class TestLaunchLists(unittest.TestCase):
 
     @each_device()
     def test_replays_after_memory_was_given_back(self, context: Context) -> None:
-        # Memory of the same address may be other memory: a kernel must not go on using what it was told before.
+        # Memory of the same address may be other memory: a kernel must not go on using its earlier arguments.
         steps = [("launch", kernel(context, "scale"), (1,), (4,), (4, 1, 2.0, (0,)), 0)]
         replayed = LaunchList(context, steps, 1)
         for value in range(20):

@@ -19,7 +19,7 @@ class Owner:
 
 
 class Cycle:
-    """Holds what it is given, and itself."""
+    """Holds its argument, and itself."""
 
     def __init__(self, held: object) -> None:
         self.held = held

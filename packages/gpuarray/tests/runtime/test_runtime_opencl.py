@@ -1,4 +1,4 @@
-"""The OpenCL driver on a stand-in for its library: what it calls, and every failure of a call."""
+"""The OpenCL driver on a stand-in for its library: its calls, and every failure of a call."""
 
 from __future__ import annotations
 

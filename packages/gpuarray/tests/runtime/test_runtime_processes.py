@@ -20,7 +20,7 @@ from .runtime_support import download, each_context, kernel, null, opencl, uploa
 def in_child(action: Callable[[], None]) -> int:
     """Return the exit status of a child process that does something."""
     with warnings.catch_warnings():
-        # Python 3.12 warns where there are threads; that forking with threads is refused kindly is what is tested.
+        # Python 3.12 warns where there are threads; the test is that forking with threads is refused kindly.
         warnings.simplefilter("ignore", DeprecationWarning)
         child = os.fork()
     if child == 0:

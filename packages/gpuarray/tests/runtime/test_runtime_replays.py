@@ -1,4 +1,4 @@
-"""Calls that are made again by the runtime: what they are told by, what they give, and how failures are told."""
+"""Calls that the runtime repeats: their keys, their results, and their errors."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class TestReplays(unittest.TestCase):
         return Replays(self.context.native, GpuArray, self.context, np.empty, flags)
 
     def copied(self, nbytes: int, value: int = 0) -> Any:
-        """Return what a call does that copies the memory of a value, and gives it on the device and on the host."""
+        """Return the effects of a call that copies a value, and its result on the device and on the host."""
         launches = LaunchList(self.context.native, (("copy", 1, 0, 0, 0, nbytes),), 2)
         n = nbytes // 4
         outputs = (1, False, FLOATS, (n,), (4,), 0), (1, True, FLOATS, (n,), (4,), 0), lambda memory: len(memory)
@@ -148,7 +148,7 @@ class TestReplays(unittest.TestCase):
         fine = (None, ((STATUS, None),), (), 0, explain)
         self.assertEqual([], replays.make([], fine))
         self.assertEqual([], message)
-        # What is kept as a status holds no zeros here, as if a kernel had written to it.
+        # The status holds no zeros here, as if a kernel had written to it.
         wrong = (LaunchList(self.context.native, (("fill", 0, 0, 32, 1),), 1), ((STATUS, None),), (), 0, explain)
         with self.assertRaisesRegex(IndexError, "out of bounds"):
             replays.make([], wrong)

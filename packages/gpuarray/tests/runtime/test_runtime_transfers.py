@@ -42,7 +42,7 @@ class TestTransfers(unittest.TestCase):
     def test_source_may_change_after_a_write_that_does_not_block(self, context: Context) -> None:
         slow, x = kernel(context, "slow"), np.zeros(100_000, "int32")
         buffers = []
-        context.launch(slow, (1,), (1,), (100_000, context.allocate(4)))  # what is written has to wait for it
+        context.launch(slow, (1,), (1,), (100_000, context.allocate(4)))  # a write has to wait for it
         for value in range(20):
             x[:] = value
             buffers.append(upload(context, x, blocking=False))

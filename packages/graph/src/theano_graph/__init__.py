@@ -1,4 +1,4 @@
-"""What an expression is: variables, ops, the nodes that join them, graphs that can be changed, and configuration.
+"""Expression graphs: variables, ops, the nodes that join them, graphs that can be changed, and configuration.
 
 The layer knows nothing of arrays and depends on nothing. See the package's README for how to build on it.
 """

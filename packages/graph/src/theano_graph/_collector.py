@@ -55,7 +55,7 @@ def collector_paused(lasting: bool = False) -> Iterator[None]:
     Parameters
     ----------
     lasting : bool
-        Whether what is made meanwhile stays for good, as modules do. It is counted as old then, which spares the
+        Whether the new objects stay for good, as modules do. They count as old then, which spares the
         collector the walk over it that else follows at once.
 
     Notes
@@ -75,7 +75,7 @@ def collector_paused(lasting: bool = False) -> Iterator[None]:
     try:
         _pauses.begin(pause)
         yield
-        if lasting and gc.get_freeze_count() <= _FROZEN_AT_START:  # what a program has frozen stays so
+        if lasting and gc.get_freeze_count() <= _FROZEN_AT_START:  # objects frozen by a program stay so
             gc.freeze()
             gc.unfreeze()
     finally:

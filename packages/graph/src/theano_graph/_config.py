@@ -40,7 +40,7 @@ class ChangedFlags:
     Parameters
     ----------
     change : callable
-        Makes all changes and returns what takes them back.
+        Makes all changes and returns a function that undoes them.
     values : mapping
         Names of flags to values.
     """
@@ -100,7 +100,7 @@ class ChangedFlags:
         return call
 
     def _drive(self, steps: Generator[Any, Any, Any] | Coroutine[Any, Any, Any]) -> Generator[Any, Any, Any]:
-        """Run `steps` with the flags changed, and hand on what it yields with the flags as they were."""
+        """Run `steps` with the flags changed, and hand on its values with the flags as they were."""
         command: Callable[[Any], Any] = steps.send
         argument: Any = None
         while True:
@@ -116,7 +116,7 @@ class ChangedFlags:
                 with self:
                     steps.close()
                 raise
-            # Whatever is thrown in belongs to the steps.
+            # An exception thrown in belongs to the steps.
             except BaseException as error:  # noqa: BLE001
                 command, argument = steps.throw, error
 
@@ -234,7 +234,7 @@ class Config:
     """All flags, as attributes: ``config.floatX``, ``config.gcc.cxxflags`` (also ``config.gcc__cxxflags``).
 
     Printing the object, or a section of it, lists every flag with its meaning, allowed values, present value and where
-    that comes from; its `repr`, and what notebooks show, is a table. Values are those of the process: threads share
+    that comes from; its `repr`, in notebooks too, is a table. Values are those of the process: threads share
     them.
 
     Parameters
@@ -251,7 +251,7 @@ class Config:
         object.__setattr__(self, "_lock", threading.RLock())
 
     _flags: dict[str, Flag]
-    #: What stands before a dot in the names of flags.
+    #: Sections: the part before a dot in the names of flags.
     _sections: set[str]
     _environ: Mapping[str, str]
     _sources: Sources | None
@@ -323,7 +323,7 @@ class Config:
         return self._flags[name]
 
     def setting(self, name: str) -> str | None:
-        """Return what the environment variable or the files say of a flag, as it is written; None if nothing."""
+        """Return the text of a flag in the environment variable or the files; None if neither has it."""
         setting = self._loaded().get(name)
         return None if setting is None else setting.text
 

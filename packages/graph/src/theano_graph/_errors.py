@@ -49,7 +49,7 @@ def register_library(filename: str) -> None:
 
 
 def _is_shell(filename: str) -> bool:
-    """Tell whether a file belongs to what runs the cells of notebooks: no line of the user is behind it."""
+    """Tell whether a file runs the cells of notebooks: no line of the user is in it."""
     if filename.startswith(_ASYNCIO) or filename.endswith("ipykernel_launcher.py"):
         return True
     parts = filename.replace("\\", "/").split("/")
@@ -237,7 +237,7 @@ def format_error(problem: str, *, context: Iterable[str] = (), hint: str | None 
 
 
 def no_op_error(op_class: object) -> TypeError:
-    """Return the error for what is applied and is no op."""
+    """Return the error for applying an object that is no op."""
     if isinstance(op_class, type):
         return TypeError(
             format_error(f"{op_class.__name__} is a class of ops, not an op", hint=f"pass {op_class.__name__}(...)")

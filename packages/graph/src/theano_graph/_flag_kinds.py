@@ -150,7 +150,7 @@ def parse_settings(text: str, source: str = FLAGS_VARIABLE) -> list[Setting]:
     text : str
         Commas inside quotes or brackets belong to the value; quotes around a whole value are dropped.
     source : str
-        What errors call the text.
+        The name of the text in errors.
 
     Raises
     ------
@@ -233,7 +233,7 @@ class Sources:
                 self._in_files[(prefix + option).lower()] = Setting(prefix + option, value, path)
 
     def get(self, name: str) -> Setting | None:
-        """Return what is said of a flag: the environment variable counts before the files."""
+        """Return the text of a flag: the environment variable counts before the files."""
         return self._flags.get(name) or self._in_files.get(name.lower())
 
     def settings(self) -> list[Setting]:

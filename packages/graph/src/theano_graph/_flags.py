@@ -24,8 +24,8 @@ def get_test_value(variable: Variable) -> Any:
     Parameters
     ----------
     variable : Variable
-        A constant gives its data, a variable that holds a value (it has ``get_value``) that value, any other what
-        ``variable.tag.test_value`` says, filtered by its type.
+        A constant gives its data, a variable that holds a value (it has ``get_value``) that value, any other
+        its ``tag.test_value``, filtered by its type.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def get_test_value(variable: Variable) -> Any:
 def compute_test_values(node: Apply) -> None:
     """Give each output of `node` a test value, computed by its op from those of its inputs.
 
-    What happens when an input has none is up to the flag ``compute_test_value``: the node is left out silently
+    The flag ``compute_test_value`` decides about an input without one: the node is left out silently
     (ignore), with a warning (warn), an error is raised (raise), or a debugger is entered before the error (pdb).
 
     Raises
@@ -76,7 +76,7 @@ def compute_test_values(node: Apply) -> None:
     MissingTestValueError
         In the modes raise and pdb.
     Exception
-        What the op raises on the values, with the op and its operands in the text.
+        Any error of the op on the values, with the op and its operands in the text.
     """
     mode = config.compute_test_value
     try:
@@ -93,12 +93,12 @@ def compute_test_values(node: Apply) -> None:
                 warnings.warn_explicit(text, UserWarning, node.origin.filename, node.origin.lineno)
             return
         if mode == "pdb":
-            breakpoint()  # what this mode is for
+            breakpoint()  # the purpose of this mode
         raise
 
 
 def _without_values(node: Apply) -> list[Apply]:
-    """Return the nodes that make operands without a test value: those that were not made by calling their op."""
+    """Return the nodes of operands without a test value: nodes that were not made by calling their op."""
     return [v.owner for v in node.inputs if v.owner is not None and not (v.has_tag() and hasattr(v.tag, "test_value"))]
 
 
@@ -147,7 +147,7 @@ def _explained(error: Exception, node: Apply) -> Exception:
 class TestComputationError(TheanoError):
     """An op failed on test values with an exception that cannot carry our text; that one is the cause."""
 
-    __test__ = False  # no test class, whatever a collector makes of the name
+    __test__ = False  # no test class, for any collector
 
 
 # ---- The flags of this layer
@@ -184,7 +184,7 @@ add_flag(
 )
 add_flag(
     "compute_test_value",
-    "Whether applying an op computes test values at once, and what happens when an input has none",
+    "Whether applying an op computes test values at once, and the reaction to an input without one",
     EnumFlag("off", "ignore", "warn", "raise", "pdb"),
     on_change=_switch_test_values,
 )

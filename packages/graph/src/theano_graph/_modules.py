@@ -27,7 +27,7 @@ class UnsafeArchiveError(TheanoError, pickle.UnpicklingError, ValueError):
 
 
 def announce_words(module: str) -> None:
-    """Announce a module whose function `words` yields what archives may name; it is imported when one is loaded.
+    """Announce a module whose function `words` yields the names that archives may use; the loader imports it.
 
     Parameters
     ----------

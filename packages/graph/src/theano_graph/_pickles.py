@@ -90,7 +90,7 @@ class PicklingFrontier:
         return result
 
     def all(self, seen: Container[Apply], collect: Callable[[], list[Any]]) -> list[Any]:
-        """Return all nodes that matter: what was seen, and what `collect` gives besides if new ones came to the end."""
+        """Return all nodes that matter: the seen ones, and those of `collect` besides if new ones came to the end."""
         self._settle(seen)
         others: list[Any] = []
         if self._frontier or self._is_given_up:
@@ -116,7 +116,7 @@ Values = dict[type, dict[str, list[Any]]]
 _AT_A_TIME = 2048
 #: Stands for the number of a value where an attribute is not set.
 _ABSENT = -1
-#: What :func:`linked` and :func:`new_apply` restore.
+#: The state that :func:`linked` and :func:`new_apply` restore.
 _LINKS = ("inputs", "outputs", "owner", "index")
 #: Tuples of a node's class and those of its outputs: one object for all nodes that have the same.
 _signatures: dict[tuple[type | None, ...], tuple[type | None, ...]] = {}
@@ -208,7 +208,7 @@ def strangers(asked: Sequence[Apply]) -> list[tuple[int, int, Variable]]:
 
 
 def values_of(asked: Sequence[Apply], apart: Container[int]) -> Values:
-    """Return what nodes and their outputs hold, but for those outputs whose ``id`` is in `apart`.
+    """Return the states of nodes and their outputs, but for the outputs whose ``id`` is in `apart`.
 
     Some nodes at a time: all that they hold is read while they are in the caches.
     """
@@ -362,8 +362,8 @@ def filled(groups: dict[type, list[Any]], columns: Iterable[Column]) -> None:
                 setattr(member, name, value)
 
 
-#: In which stage attributes are read: first those that describe a node, last those that may refer to other nodes; 1 for
-#: all others.
+#: In which stage attributes are read: first the ones that describe a node, last the ones that may refer to other nodes;
+#: 1 for all others.
 _STAGES = {"type": 0, "name": 0, "origin": 0, "_tag": 2, "__dict__": 2}
 
 
@@ -388,14 +388,14 @@ def store_asked_for(node: Apply) -> NodeStore | None:
 
 
 class NodeStore:
-    """Some nodes, each after those that it refers to, and what a pickler writes of them.
+    """Some nodes, each after its references, and their pickled state.
 
     Parameters
     ----------
     collect : callable
         Gives the nodes, without the outputs of apply nodes; called when the pickler arrives here.
     last : Apply, optional
-        The last of them, if that is what the pickler is writing at that time, so that it does not ask for it.
+        The last of them, if the pickler is writing it at that time, so that it does not ask for it.
     """
 
     __slots__ = (
@@ -420,13 +420,13 @@ class NodeStore:
         self._frontier = PicklingFrontier(last) if last is not None else None
         #: Nodes that were handed over and that the pickler has not asked yet: it takes some at once, never all.
         self.waiting: dict[Apply, None] = {}
-        #: Those that it has asked: they are new to it. When it has read all of them, they are in order.
+        #: The nodes that it has asked for: they are new to it. When it has read all of them, they are in order.
         self.asked: list[Apply] = []
         #: Whether some of their outputs are not made with them.
         self.has_strangers = False
 
     def stages(self) -> tuple[Any, ...]:
-        """Return what a pickler writes, in this order; when it is read, each part fills nodes and is of no more use."""
+        """Return the parts that a pickler writes, in this order; a part fills nodes when it is read."""
         nodes = _Nodes(self, self._all)
         connected = _Links(nodes)
         searches = [] if self._frontier is None else [_Nodes(self, search) for search in self._frontier.each()]
@@ -437,7 +437,7 @@ class NodeStore:
         return self.nodes
 
     def hand_over(self, collect: Callable[[Container[Apply]], list[Any]]) -> Iterator[Any]:
-        """Yield what `collect` gives, which is told which of the nodes before were known to the pickler."""
+        """Yield the nodes of `collect`, which learns which of the nodes before the pickler knew."""
         if self._reference not in _open.stores:
             _open.stores.append(self._reference)
         self._reader = sys._getframe(1)
@@ -454,7 +454,7 @@ class NodeStore:
             raise
 
     def is_being_read(self) -> bool:
-        """Tell whether what began to read the nodes is still at it, and not only kept by the traceback of its error."""
+        """Tell whether the reader of the nodes is still at work, and not only kept by the traceback of its error."""
         frame: FrameType | None = sys._getframe(1)
         while frame is not None and frame is not self._reader:
             frame = frame.f_back
@@ -478,7 +478,7 @@ class NodeStore:
         self.asked = applied
 
     def close(self) -> None:
-        """Take back what was handed over and not asked for."""
+        """Take back the nodes that were handed over and not asked for."""
         self.waiting.clear()
         self._reader = None
         if self._reference in _open.stores:
@@ -540,7 +540,7 @@ def reduce_variable(variable: Variable) -> tuple[Any, ...] | None:
 
 
 def reduce_apply(node: Apply, with_attributes: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
-    """Return what makes a node, with all its ancestors before it unless they are being written already."""
+    """Return the reduced form of a node, with all its ancestors before it unless they are being written already."""
     store = store_asked_for(node)
     made_from = signature(node)
     if made_from is not None:

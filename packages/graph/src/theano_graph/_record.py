@@ -25,7 +25,7 @@ def record(*, frozen: bool = True) -> Callable[[type[T]], type[T]]: ...
 def record(cls: type[T] | None = None, /, *, frozen: bool = True) -> Any:
     """Make a class with slots of the fields that its body annotates.
 
-    What it makes works as a class made by ``dataclass(frozen=frozen, slots=True)`` does: with `dataclasses.field`,
+    The class works as one made by ``dataclass(frozen=frozen, slots=True)`` does: with `dataclasses.field`,
     `replace`, `fields`, ``match`` statements, pickles, and ``__post_init__``.
 
     Parameters
@@ -56,7 +56,7 @@ def record(cls: type[T] | None = None, /, *, frozen: bool = True) -> Any:
 
 
 class _Fields:
-    """The fields of a class, and what `dataclasses` makes of them when it is first wanted."""
+    """The fields of a class, and their description by `dataclasses` when it is first wanted."""
 
     def __init__(self, cls: type[Any], defaults: dict[str, Any], frozen: bool) -> None:
         self.cls, self.defaults, self.frozen = cls, defaults, frozen
@@ -73,7 +73,7 @@ class _Fields:
         return self._twin
 
     def parameters(self) -> Any:
-        """Return what a dataclass says of itself as a whole."""
+        """Return the parameters of a dataclass as a whole."""
         return self._dataclass().__dataclass_params__
 
     def _dataclass(self, **left_out: bool) -> Any:
@@ -120,7 +120,7 @@ def _is_hashed(field: dataclasses.Field[Any]) -> bool:
 
 
 def _values(names: list[str]) -> Callable[[Any], Any]:
-    """Return what gives the values of some fields as a tuple."""
+    """Return a function that gives the values of some fields as a tuple."""
     if len(names) > 1:
         return attrgetter(*names)
     return lambda record: tuple(getattr(record, name) for name in names)
@@ -175,7 +175,7 @@ def _with_slots(cls: type[T], frozen: bool) -> type[T]:
         **_states(names),
         **({"__setattr__": _refuse_set, "__delattr__": _refuse_delete} if frozen else {}),
     }
-    # A class that says how its instances are equal has `__hash__ = None`, which is not what it said.
+    # A class that defines `__eq__` has `__hash__ = None` without having asked for it.
     dropped = {"__dict__", "__weakref__", *(name for name in ("__hash__",) if body.get(name) is None)}
     body = {
         **added,

@@ -1,6 +1,6 @@
 """Tracebacks that are printed show the user's frames, not those of the library.
 
-Only what is printed changes: an exception that a program catches has all its frames, and so has a debugger.
+Only the printed text changes: an exception that a program catches has all its frames, and so has a debugger.
 """
 
 from __future__ import annotations

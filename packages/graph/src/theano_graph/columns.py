@@ -1,4 +1,4 @@
-"""Function graphs as columns of numbers: what is written of a graph that is read much more often than written."""
+"""Function graphs as columns of numbers: the stored form of a graph that is read much more often than written."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class GraphColumns:
     Attributes
     ----------
     leaves : list of Variable
-        Inputs, constants and what else has no owner.
+        Inputs, constants and other variables without an owner.
     ops, types, names, origins : list
         The different ones.
     nodes : list of int
@@ -43,7 +43,7 @@ class GraphColumns:
         How many of the leaves are the inputs of the graph.
     """
 
-    # Written out: what would make the class of its annotations compiles text, at the first function of each process.
+    # Written out: the generated constructor of its annotations compiles text, at the first function of each process.
     __slots__ = (
         "leaves",
         "n_inputs",
@@ -202,7 +202,7 @@ def _nodes_of(columns: GraphColumns) -> tuple[list[Variable], list[Apply], list[
     variables = list(columns.leaves)
     nodes: list[Apply] = []
     inputs: list[list[int]] = []
-    # The last one is what -1 stands for.
+    # The last one belongs to -1.
     ops, origins, names = columns.ops, [*columns.origins, None], [*columns.names, None]
     kinds = [(of_type, of_type.variable_class) for of_type in columns.types]
     rows, described = columns.nodes, iter(columns.outputs)
@@ -229,7 +229,7 @@ def _nodes_of(columns: GraphColumns) -> tuple[list[Variable], list[Apply], list[
 
 
 def _plain_tag(marks: dict[str, Any]) -> dict[str, Any]:
-    """Return what is on a scratchpad where it is numbers and texts only; a test value is of use where it was set."""
+    """Return the content of a scratchpad of numbers and texts only; a test value is of use where it was set."""
     marks = {name: value for name, value in marks.items() if name != "test_value"}
     if any(type(value) not in (bool, int, float, str, type(None)) for value in marks.values()):
         raise _refusal(f"a scratchpad holds {', '.join(marks)}")

@@ -94,7 +94,7 @@ def deprecated(filename: str, msg: str = "") -> Callable[[CallableT], CallableT]
     filename : str
         Stands before the function's name in the text.
     msg : str
-        What to do instead.
+        The advice to the caller.
     """
 
     def decorate(function: CallableT) -> CallableT:
@@ -118,12 +118,12 @@ def hash_from_file(path: str | os.PathLike[str]) -> str:
 
 
 def toposort(prerequisites: Mapping[HashableT, Iterable[HashableT]]) -> list[HashableT]:
-    """Return the keys of a mapping, each after those that its value names.
+    """Return the keys of a mapping, each after its prerequisites.
 
     Parameters
     ----------
     prerequisites : mapping
-        Key -> what must come before it; names that are no keys are left out.
+        Key -> its prerequisites; names that are no keys are left out.
 
     Raises
     ------

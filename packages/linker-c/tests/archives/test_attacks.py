@@ -72,7 +72,7 @@ def header(descr: str, shape: str, order: str = "False") -> bytes:
 
 
 class Calls:
-    """What a pickle would call when it is read by Python's own machine."""
+    """A pickle that calls something when Python's own machine reads it."""
 
     def __init__(self, function: Callable[..., Any], *arguments: Any) -> None:
         self.what = (function, arguments)
@@ -87,7 +87,7 @@ class TestAttacks(unittest.TestCase):
             load(file, safe=True)
         self.assertIn("Hint", str(caught.exception))
 
-    # ---- what the safe form of loading once did
+    # ---- former faults of the safe form of loading
 
     def test_an_array_of_objects_with_bytes_for_pointers(self) -> None:
         # Without checks, the eight bytes become a pointer to an object: reading the array ends the process.
@@ -413,7 +413,7 @@ class TestValues(unittest.TestCase):
             np.testing.assert_array_equal(result.normal(size=5), operand.normal(size=5))
             if isinstance(operand, np.random.Generator) and hasattr(operand, "spawn"):
                 expected = operand.spawn(1)[0].random()
-                # NumPy 1 does not pickle the seed: the children of what is loaded are then fresh ones each time.
+                # NumPy 1 does not pickle the seed: the children of a loaded generator are then fresh ones each time.
                 kept = pickle.loads(pickle.dumps(make())).spawn(1)[0].random() == make().spawn(1)[0].random()
                 self.assertEqual(result.spawn(1)[0].random() == expected, kept)
 

@@ -1,4 +1,4 @@
-"""What the tests of the cache share: a directory of their own, kernels, and processes that build them."""
+"""Shared parts of the tests of the cache: a directory of their own, kernels, and processes that build them."""
 
 from __future__ import annotations
 

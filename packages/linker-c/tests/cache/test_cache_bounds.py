@@ -1,4 +1,4 @@
-"""What is kept in the cache and what goes: by age, by size, damaged, or on demand."""
+"""Bounds of the cache: entries go by age, by size, when damaged, or on demand."""
 
 from __future__ import annotations
 

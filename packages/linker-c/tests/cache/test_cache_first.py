@@ -1,4 +1,4 @@
-"""The first use of a compiler on an empty directory: trying it and compiling what is wanted are one run."""
+"""The first use of a compiler on an empty directory: its trial and the first kernel are one run."""
 
 from __future__ import annotations
 

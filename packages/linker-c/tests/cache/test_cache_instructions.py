@@ -1,4 +1,4 @@
-"""Instructions of stored functions: what means something in one process only is not kept."""
+"""Instructions of stored functions: an object that belongs to one process only is not kept."""
 
 from __future__ import annotations
 

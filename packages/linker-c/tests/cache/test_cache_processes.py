@@ -35,7 +35,7 @@ class TestProcesses(CacheTestCase):
 
     def test_sixteen_at_once_on_an_empty_directory(self) -> None:
         runs = self.finish([start(WORKER, self.path) for _ in range(16)])
-        # Those that come while another compiles wait for it.
+        # Processes that come while another compiles wait for it.
         self.assertEqual(sum(runs), 1)
         self.assertEqual(self.names("tmp"), [])
         self.assertEqual(self.build(sc.exp, sc.neg, sc.sqr, sc.tanh).compiler_runs, 0)

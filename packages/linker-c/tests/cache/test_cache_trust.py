@@ -23,7 +23,7 @@ from .cache_support import CacheTestCase, kernel
 
 
 class TestPlantedCode(CacheTestCase):
-    """What another user wrote into the directory, before or while it was ours, is not run."""
+    """Files that another user wrote into the directory, before or while it was ours, are not run."""
 
     def planted(self) -> KernelLibrary:
         """Compile a kernel, and give its entry the digest that anybody can make."""
@@ -114,7 +114,7 @@ class TestPlantedCode(CacheTestCase):
         old = folder.place
         os.close(old._handle)
         self.assertEqual(folder.read("index", "a"), b"data")
-        # What the program opened meanwhile, perhaps under the same number, is left alone.
+        # A file that the program opened between, perhaps under the same number, is left alone.
         del old
         self.assertEqual(folder.read("index", "a"), b"data")
 
@@ -157,7 +157,7 @@ class TestReadOnlyCaches(CacheTestCase):
 
     @staticmethod
     def refuse(path: str) -> object:
-        """Return a `mkstemp` that cannot write below a path: what a file system without the right to write does."""
+        """Return a `mkstemp` that cannot write below a path: as on a file system without the right to write."""
         original = __import__("tempfile").mkstemp
 
         def mkstemp(*args: object, **kwargs: object) -> object:

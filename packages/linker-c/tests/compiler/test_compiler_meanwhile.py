@@ -1,4 +1,4 @@
-"""What is done while the compiler is waited for."""
+"""Work that goes on while the compiler is waited for."""
 
 from __future__ import annotations
 

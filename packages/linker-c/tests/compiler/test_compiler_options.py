@@ -1,4 +1,4 @@
-"""What the flags tell the compiler, and what reaches it."""
+"""Options of the compiler that come from flags, and its environment."""
 
 from __future__ import annotations
 
@@ -272,7 +272,7 @@ class TestArguments(CacheTestCase):
         for i, (action, expected) in enumerate((alone, inner)):
             fake, text = f"{self.path} gcc {i}", f"{self.path} text {i}"
             os.makedirs(os.path.dirname(fake), exist_ok=True)
-            # Kernels have names of forty digits; what is tried of the compiler has not.
+            # Kernels have names of forty digits; trials of the compiler have not.
             names = 'grep -q "k[0-9a-f]\\{40\\}"'
             Path(fake).write_text(
                 f'#!/bin/sh\ncat > "{text}"\nif {names} "{text}"; then {action}; fi\nexec {real} "$@" < "{text}"\n'

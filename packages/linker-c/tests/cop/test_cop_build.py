@@ -1,4 +1,4 @@
-"""Compiling C code of ops: how often, what is kept, who shares a file, errors, and no compiler at all."""
+"""Compiling C code of ops: how often, from which cache, shared files, errors, and no compiler at all."""
 
 from __future__ import annotations
 

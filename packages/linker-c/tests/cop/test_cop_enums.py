@@ -1,4 +1,4 @@
-"""Enumerations: constants, aliases, what is refused, and their C side."""
+"""Enumerations: constants, aliases, refused ones, and their C side."""
 
 from __future__ import annotations
 

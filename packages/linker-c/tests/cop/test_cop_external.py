@@ -1,4 +1,4 @@
-"""Ops with their C code in files: sections, macros, several files, parameters, and what is wrong with files."""
+"""Ops with their C code in files: sections, macros, several files, parameters, and faults of files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Everything that an op may give for its C code: where it goes, how often it runs, what it may use."""
+"""All methods by which an op gives C code: where the code goes, how often it runs, which names it may use."""
 
 from __future__ import annotations
 

@@ -155,7 +155,7 @@ class TestGenericParams(unittest.TestCase):
 
 
 class OwnParams:
-    """A type of parameters with nothing but what such a type needs."""
+    """A type of parameters with the least number of methods."""
 
     def filter(self, value: Any, strict: bool = False, allow_downcast: Any = None) -> Any:
         return float(value)

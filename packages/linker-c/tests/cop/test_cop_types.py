@@ -77,7 +77,7 @@ class TestDouble(unittest.TestCase):
 
 
 class Counted(Type):
-    """Floats whose C side counts what it allocates and frees, in a list of Python."""
+    """Floats whose C side counts its allocations and frees, in a list of Python."""
 
     def filter(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
         return value
@@ -269,7 +269,7 @@ class TestArrays(unittest.TestCase):
         self.assertEqual(result.dtype, np.int64)
 
     def test_outputs_are_null_at_each_call(self) -> None:
-        """Code that takes what is there for its own zeros would add to the numbers of the last call."""
+        """Code that takes old contents for its own zeros would add to the numbers of the last call."""
         code = "if (%(z)s == NULL) {" + COPY + "} else ((npy_float64 *)PyArray_DATA(%(z)s))[0] += 1;"
         x = vector("x")
         f = function([x], COnly(code)(COnly(code)(x)))

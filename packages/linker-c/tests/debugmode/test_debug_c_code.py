@@ -1,4 +1,4 @@
-"""What DebugMode finds in C code of ops."""
+"""Findings of DebugMode in C code of ops."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ FAILS = 'PyErr_SetString(PyExc_LookupError, "not to be found"); %(fail)s'
 
 
 class Doubling(Op):
-    """Doubles a vector in Python, and does what it is told to in C."""
+    """Doubles a vector in Python, and runs the text of the test in C."""
 
     __props__ = ("code",)
 
@@ -132,7 +132,7 @@ class TestCCode(unittest.TestCase):
 
 
 class Prepared(Doubling):
-    """Makes its own thunk of what it inherits."""
+    """Makes its own thunk of the inherited one."""
 
     prepared = 0
 

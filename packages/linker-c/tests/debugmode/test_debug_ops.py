@@ -1,4 +1,4 @@
-"""What DebugMode finds in ops."""
+"""Findings of DebugMode in ops."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ class TestBadThunkOutput(unittest.TestCase):
         def flat(memory: Any, v: Any) -> Any:
             if memory is None or memory.shape != v.shape:
                 return v.copy()
-            # As C code would: one element after the other from the first, whatever the strides are.
+            # As C code would: one element after the other from the first, for any strides.
             if memory.strides == v.strides:
                 memory[...] = v
             return memory

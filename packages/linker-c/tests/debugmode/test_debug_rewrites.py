@@ -1,4 +1,4 @@
-"""What DebugMode finds in rewrites."""
+"""Findings of DebugMode in rewrites."""
 
 from __future__ import annotations
 

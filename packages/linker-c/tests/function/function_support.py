@@ -224,7 +224,7 @@ def shared_array(
 
 
 def shared(value: Any, *arguments: Any, **keywords: Any) -> Any:
-    """Share arrays as :class:`ArrayType`, whatever constructors other tests have registered, and anything else."""
+    """Share arrays as :class:`ArrayType`, with any constructors that other tests have registered, and anything else."""
     try:
         return shared_array(value, *arguments, **keywords)
     except TypeError:

@@ -1,4 +1,4 @@
-"""What errors of running functions tell, by the flag `exception_verbosity`."""
+"""Texts of errors of running functions, by the flag `exception_verbosity`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def text_of(call: Any, *args: Any) -> str:
     """Return the text of the error that a call raises, its notes included."""
     try:
         call(*args)
-    except Exception as error:  # noqa: BLE001  (whatever it is, it is looked at)
+    except Exception as error:  # noqa: BLE001  (any error is looked at)
         return "\n".join([str(error), *getattr(error, "__notes__", [])])
     raise AssertionError("no error")
 

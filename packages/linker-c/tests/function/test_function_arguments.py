@@ -95,7 +95,7 @@ native_add = NativeAdd()
 
 
 class TestMutable(unittest.TestCase):
-    """What a mutable input's array is used for by native code."""
+    """Uses of a mutable input's array in native code."""
 
     def setUp(self) -> None:
         self.x, self.y = vector("x"), vector("y")

@@ -1,4 +1,4 @@
-"""Inputs: defaults, names, state, shortcuts, and what is refused."""
+"""Inputs: defaults, names, state, shortcuts, and refused ones."""
 
 from __future__ import annotations
 

@@ -184,7 +184,7 @@ class TestLocks(unittest.TestCase):
         in_threads(2, work)
         (text,) = errors
         self.assertRegex(text, r"functions of two threads wait for each other[\s\S]*Hint: let operations not call")
-        # What the other one did is there, and nobody holds a lock any more.
+        # The work of the other one is there, and nobody holds a lock any more.
         self.assertEqual(sorted((float(a.get_value()), float(b.get_value()))), [1.0, 10.0])
         inner["a"]()
         inner["b"]()

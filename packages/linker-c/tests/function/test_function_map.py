@@ -91,7 +91,7 @@ class TestMap(unittest.TestCase):
             list(f.map(np.ones((2, 3, 4)), 2))
 
     def test_results_lie_in_memory_as_those_of_calls(self) -> None:
-        """What reads them may add up in another order where they do not."""
+        """Their readers may add up in another order where they do not."""
         x, y = matrix("x"), matrix("y")
         total = nadd(nmul(x, x), y)
         for outputs in ([total], [nadd(total, nmul(y, y))], [total, nadd(total, y)]):
@@ -280,7 +280,7 @@ class TestErrors(unittest.TestCase):
         self.native = function([self.x], nadd(self.x, self.x), mode=NATIVE)
 
     def failure(self, f: Function, elements: Any, threads: int, kind: type[Exception]) -> tuple[int, list[str]]:
-        """Return how many results came before the failure, and what was noted in it."""
+        """Return how many results came before the failure, and its note."""
         result = 0
         try:
             for _ in f.map(elements, threads):
@@ -483,7 +483,7 @@ class TestClosing(unittest.TestCase):
         child = os.fork()
         if child == 0:
             signal.signal(signal.SIGALRM, signal.SIG_DFL)
-            signal.alarm(60)  # what waits for ever ends by this signal
+            signal.alarm(60)  # an endless wait ends by this signal
             ended = _refused(results) and sum(map(float, f.map([1.0] * 100, 2))) == 200.0
             os._exit(0 if ended else 1)
         self.assertEqual(os.waitpid(child, 0)[1], 0)

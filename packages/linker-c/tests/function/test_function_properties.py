@@ -1,4 +1,4 @@
-"""Random graphs: outputs never share memory with what is not theirs, and values are those of NumPy."""
+"""Random graphs: outputs never share memory with other values, and values are those of NumPy."""
 
 from __future__ import annotations
 

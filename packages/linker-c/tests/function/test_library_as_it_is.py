@@ -1,4 +1,4 @@
-"""What the key of a cached function says of the library: its files, and whether its modules hold other code."""
+"""The library's part in the key of a cached function: its files, and whether its modules hold other code."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class TestExchangedCode(unittest.TestCase):
         self.addCleanup(sys.modules.pop, NAME)
 
     def found(self) -> str | None:
-        """Return what is found with the runtime, which is what is found without."""
+        """Return the result of the runtime, which agrees with the one without."""
         answers = {_exchanged.exchanged_code(), _exchanged.exchanged_code()}  # the second one knows where to look
         _exchanged._found.clear()
         with mock.patch.object(_exchanged, "HAS_RUNTIME", False):

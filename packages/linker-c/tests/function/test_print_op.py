@@ -21,7 +21,7 @@ MODES: tuple[Any, ...] = ("FAST_RUN", "FAST_COMPILE", Mode(linker="py"), Mode(li
 
 
 def printed(run: Callable[..., Any], *args: Any) -> tuple[Any, str]:
-    """Return the result of a call and what it wrote to standard output."""
+    """Return the result of a call and its standard output."""
     stream = io.StringIO()
     with contextlib.redirect_stdout(stream):
         result = run(*args)

@@ -1,4 +1,4 @@
-"""What is said while a function takes long to build."""
+"""Messages while a function takes long to build."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Slow(GraphRewriter):
 
 class TestProgress(unittest.TestCase):
     def built(self, stream: io.StringIO, *, slow: bool = True) -> str:
-        """Build a function within a world that is ten times as fast; return what was written."""
+        """Build a function within a world that is ten times as fast; return the output."""
         x = generic("x")
         mode = Mode("py", Slow() if slow else None)
         with (

@@ -45,7 +45,7 @@ print(f(np.ones(3)))
 
 class TestProcesses(TieredTestCase):
     def run_program(self, text: str) -> str:
-        """Run a program with caches of its own, and return what it prints."""
+        """Run a program with caches of its own, and return its output."""
         flags = f"tiered=True,cxx={self.folder / 'compiler'},compiledir={self.folder / 'compiled'}"
         environment = {**os.environ, "PYTHONPATH": path_of_modules(), "THEANO_FLAGS": flags, "THEANORC": os.devnull}
         done = subprocess.run(

@@ -109,7 +109,7 @@ class TestReady(TieredTestCase):
         first = self.build()
         self.assertTrue(first.ready(wait=True))
         self.assertTrue(self.build().ready())
-        # Of another function, what is there runs natively, and the rest in Python.
+        # Of another function, the built kernels run natively, and the rest in Python.
         self.gate.unlink()
         f = self.build([mul(add(self.x, self.y), log(self.x)), sub(self.x, self.y)])
         self.assertFalse(f.ready())

@@ -1,4 +1,4 @@
-"""What the tests of tiered functions share: compilers that wait for a file, or refuse, and functions of one kernel."""
+"""Shared parts of tests of tiered functions: compilers that wait for a file, or refuse, and functions of one kernel."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from theano_linker_c import FAST_RUN, Function, function
 SHELL = "#!/usr/bin/env -S -u LD_PRELOAD sh\n"
 #: Runs the compiler as soon as a file is there.
 HELD = 'until [ -e "{gate}" ]; do sleep 0.01; done\nexec {real} "$@"\n'
-#: Compiles what tries the compiler, and refuses kernels.
+#: Compiles the trials of the compiler, and refuses kernels.
 REFUSING = (
     'text=$(mktemp)\ncat > "$text"\nif grep -q "k[0-9a-f]\\{{40\\}}" "$text"; then\n'
     '  rm "$text"; echo "error: no kernels today" >&2; exit 1\nfi\n'
@@ -37,14 +37,14 @@ class TieredTestCase(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
         self.gate = self.folder / "gate"
-        # Nothing is known of a compiler with these arguments, whatever the cache holds.
+        # The linker knows nothing of a compiler with these arguments, even with a full cache.
         self.arguments = f"-DTIERS_{uuid.uuid4().hex}"
         self.x, self.y = vector("x"), vector("y")
         self.compiler(HELD)
         self.addCleanup(self.gate.touch)
 
     def compiler(self, script: str, name: str = "compiler") -> None:
-        """Use a script as the compiler of what is built in this test."""
+        """Use a script as the compiler of this test."""
         real = shutil.which("gcc")
         assert real is not None, "the tests of compiled code need gcc"
         path = self.folder / name
@@ -76,7 +76,7 @@ def is_native(f: Function) -> bool:
 
 
 def job_of(f: Function) -> Any:
-    """Return what compiles the code of a function that is not native yet."""
+    """Return the task that compiles the code of a function that is not native yet."""
     machine: Any = f.machine
     return machine._job
 

@@ -22,7 +22,7 @@ from theano_linker_c.scalar import ScalarOp, identity
 
 Array = np.ndarray[Any, Any]
 
-#: One directory and one library for all tests of the process: what one test compiles another finds.
+#: One directory and one library for all tests of the process: a kernel compiled by one test serves the others.
 _folder = tempfile.TemporaryDirectory(prefix="kernel-tests-")
 #: Arguments from outside are kept, so that kernels can be tested under sanitizers.
 OPTIONS = CompilerOptions(command="gcc", directory=_folder.name, extra=CompilerOptions.from_config().extra)

@@ -36,7 +36,7 @@ def sample(dtype: str = "float64") -> Composite:
 
 
 def fits(record: ScalarRecord, values: list[Array]) -> Array:
-    """Leave out what C leaves open: a float that does not fit the integer it is cast to."""
+    """Leave out undefined behaviour of C: a float that does not fit the integer it is cast to."""
     if not isinstance(record.op, sc.Cast) or record.op.dtype.startswith(("float", "bool")):
         return np.ones(len(values[0]), bool)
     if not values[0].dtype.name.startswith("float"):
@@ -99,7 +99,7 @@ class TestDtypesMeet(unittest.TestCase):
 
 
 class TestLengths(unittest.TestCase):
-    """Vectorised loops take whole vectors; what remains is computed by the same loops, at every length."""
+    """Vectorised loops take whole vectors; the same loops compute the remainder, at every length."""
 
     LENGTHS = (0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 63, 64, 65, 100, 255, 256, 257, 511, 515, 1000)
 

@@ -1,4 +1,4 @@
-"""Addresses of LAPACK's routines, and descriptions of what they compute."""
+"""Addresses of LAPACK's routines, and descriptions of their results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Descriptions of convolutions and pooling, and what the runtime refuses of them."""
+"""Descriptions of convolutions and pooling, and those that the runtime refuses."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ class TestNumbers(unittest.TestCase):
 
 
 class TestCalls(unittest.TestCase):
-    """That calls compute what these numbers say, with both machines."""
+    """Calls agree with these numbers, with both machines."""
 
     def setUp(self) -> None:
         self.order: list[str] = []
@@ -125,7 +125,7 @@ class TestCalls(unittest.TestCase):
         return Runs().op(name, fail)
 
     def check(self, f: Any, arguments: Sequence[Any], expected: Sequence[float], ran: Sequence[str]) -> None:
-        """Call a function, and look at what ran, in which order."""
+        """Call a function, and look at the operations that ran, in order."""
         self.order.clear()
         self.assertEqual(f(*arguments).tolist(), list(expected))
         self.assertEqual(self.order, list(ran))

@@ -1,4 +1,4 @@
-"""Operations that ask for their inputs: only what is asked for runs, once, on both machines."""
+"""Operations that ask for their inputs: only requested ones run, once, on both machines."""
 
 from __future__ import annotations
 
@@ -219,7 +219,7 @@ class TestOverwriting(unittest.TestCase):
                     value = V.copy()
                     self.assertEqual(f(condition, value).tolist(), expected.tolist())
                     self.assertEqual(value.tolist(), V.tolist())
-                # The other way round: what may be chosen is overwritten, and the choice is read as well.
+                # The other way round: a branch is overwritten, and the choice is read as well.
                 a, b = add(x, x), mul(x, x)
                 chosen = kind()(c, a, b)
                 f = compiled([c, x], [negated(b), add(chosen, x)], linker, accept_inplace=True)

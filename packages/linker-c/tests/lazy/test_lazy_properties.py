@@ -1,4 +1,4 @@
-"""Random graphs with choices: all linkers agree with eager evaluation, and run what is needed only, once."""
+"""Random graphs with choices: all linkers agree with eager evaluation, and run needed operations only, once."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Graph:
         self.nodes: list[Any] = [self.inputs[2]]
         self.values: list[Any] = [V]
         self.needed: list[set[int]] = [set()]
-        self.donated = {0}  # what is x, or a view of it whatever is chosen: a node that overwrites it would be told to
+        self.donated = {0}  # x, or a view of it for any choice: a node that overwrites it would be told to
         for name, choice in plan:
             operands = [k % len(self.nodes) for k in choice[: STEPS[name]]]
             getattr(self, name)(choice[0] % 2, conditions, operands)

@@ -367,7 +367,7 @@ class TestVirtualMachines(unittest.TestCase):
 
         for linker in (OpWiseCLinker(schedule=schedule), VM_Linker(schedule=schedule)):
             order = linker.clone(allow_gc=False).accept(FunctionGraph([x], outputs)).make_all()[-1]
-            # What is needed comes first all the same.
+            # Needed operations come first all the same.
             self.assertEqual([str(node.op) for node in order], [expected[0], expected[2], expected[3], expected[1]])
 
     def test_wrong_arguments(self) -> None:

@@ -1,4 +1,4 @@
-"""The text of profiles, memory, and what is printed when a program ends."""
+"""The text of profiles, memory, and the report at the end of a program."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def profiled(inputs: Any, outputs: Any, linker: str = "cvm", optimizer: Any = "N
 
 
 def text_of(profile: ProfileStats | None, **kwargs: Any) -> str:
-    """Return what a profile prints."""
+    """Return the text of a profile."""
     assert profile is not None
     stream = io.StringIO()
     profile.summary(stream, **kwargs)

@@ -68,7 +68,7 @@ def run_loop(machine: Machine, how: LoopSpec, runs: int, values: Sequence[Any]) 
 
 
 def step_of(dtype: str, *, expensive: bool = False) -> Composite:
-    """Return a step that makes two states of each other, of a row and of what is fixed, and a further result."""
+    """Return a step that makes two states of each other, of a row and of fixed values, and a further result."""
     row, s, t, fixed, factor = (ScalarType(dtype).make_variable() for _ in range(5))
     first = add(mul(t, factor), row)
     first = tanh(first) if expensive else first

@@ -28,7 +28,7 @@ DTYPES = ("float64", "float32", "float16", "int8", "int64", "uint16", "complex12
 
 
 class Shaping(Op):
-    """Any instruction on shapes; what it means is given by a function of arrays."""
+    """Any instruction on shapes; a function of arrays gives its meaning."""
 
     def __init__(self, kernel: Kernel, meaning: Callable[..., Any], out: ArrayType, view: bool = False) -> None:
         self.kernel, self.meaning, self.out = kernel, meaning, out

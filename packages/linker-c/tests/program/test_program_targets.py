@@ -20,7 +20,7 @@ from theano_linker_c.targets import PYTHON, C, Target
 
 
 class CountingTarget(Target):
-    """Takes elementwise kernels, "builds" each into what NumPy runs, counts what is launched, and keeps a log."""
+    """Takes elementwise kernels, "builds" each into a function of NumPy, counts launches, and keeps a log."""
 
     def __init__(self, name: str = "counting") -> None:
         super().__init__(name)
@@ -63,7 +63,7 @@ class TestThirdTarget(unittest.TestCase):
         np.testing.assert_allclose(total, each.sum())
         self.assertEqual(self.target.log, ["tanh on [(3,)]", "mul on [(3,), (3,)]"])
         self.assertEqual(self.target.builds, 1)
-        # What the target has no code for runs the op's Python code.
+        # Ops without code for the target run their Python code.
         self.assertEqual([i.native for i in f.fn.program.instructions], [True, True, False])
 
     def test_equal_nodes_are_built_once(self) -> None:

@@ -1,4 +1,4 @@
-"""What the stress tests share: ops with native kernels, and whether the long form was asked for."""
+"""Shared parts of the stress tests: ops with native kernels, and whether the long form was asked for."""
 
 from __future__ import annotations
 

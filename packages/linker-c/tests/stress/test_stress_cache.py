@@ -21,7 +21,7 @@ from .stress_support import LONG
 ROUNDS = 25 if LONG else 2
 PROCESSES = 16 if LONG else 6
 
-#: Builds different sets of kernels, checks what they compute, and goes on until its time is over.
+#: Builds different sets of kernels, checks their results, and goes on until its time is over.
 WORKER = """
 import ctypes, random, sys, time, warnings
 import numpy as np
@@ -88,7 +88,7 @@ class TestCacheUnderStress(CacheTestCase):
     def damage(self) -> None:
         """Replace a file of the cache by a part of it, or by one with a bit changed.
 
-        A new file takes the old one's place: what is loaded from the old one stays whole, as it does on a real disk
+        A new file takes the old one's place: a library loaded from the old one stays whole, as it does on a real disk
         whose contents rot.
         """
         files = [path for folder in ("objects", "index", "toolchains") for path in Path(self.path, folder).glob("*")]

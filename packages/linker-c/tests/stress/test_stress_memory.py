@@ -26,7 +26,7 @@ SLACK = 4 << 20
 
 
 def collect() -> None:
-    # What weak references and their callbacks held until now goes the second time.
+    # Objects that weak references and their callbacks held until now go the second time.
     gc.collect()
     gc.collect()
 

@@ -24,7 +24,7 @@ ROUNDS = 2000 if LONG else 60
 
 
 def in_threads(count: int, work: Callable[[int], None]) -> None:
-    """Run `work(number)` in threads at once; raises what one of them raised."""
+    """Run `work(number)` in threads at once; raises the error of one of them."""
     errors: list[BaseException] = []
     gate = threading.Barrier(count)
 

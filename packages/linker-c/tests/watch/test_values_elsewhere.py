@@ -1,4 +1,4 @@
-"""Values that are not in the memory of the host: what looks at them asks `as_host`."""
+"""Values outside the memory of the host: their readers ask `as_host`."""
 
 from __future__ import annotations
 

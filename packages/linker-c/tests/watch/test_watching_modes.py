@@ -101,7 +101,7 @@ class TestMonitor(unittest.TestCase):
 
 
 def guarded(inputs: Any, outputs: Any, linker: str = "cvm", **choices: Any) -> Any:
-    """Return a function under NanGuardMode that minds only what is said."""
+    """Return a function under NanGuardMode that minds only the chosen faults."""
     chosen = {"nan_is_error": False, "inf_is_error": False, "big_is_error": False} | choices
     return function(inputs, outputs, mode=NanGuardMode(optimizer="None", linker=linker, **chosen))
 

@@ -44,7 +44,7 @@ class RewriteQuery:
     extra : iterable of pairs
         Graph rewriters that a sequence runs although no database has them, each with its position.
     name : str, optional
-        What the rewriter that a sequence builds is called; the name of the database by default.
+        The name of the rewriter that a sequence builds; the name of the database by default.
 
     Notes
     -----
@@ -90,7 +90,7 @@ class RewriteQuery:
             raise AttributeError(
                 format_error(
                     f"the {name!r} of a query is not set: others may use the query",
-                    hint="take what `including`, `excluding`, `requiring` or `register` return",
+                    hint="take the result of `including`, `excluding`, `requiring` or `register`",
                 )
             )
         object.__setattr__(self, name, value)
@@ -103,7 +103,7 @@ class RewriteQuery:
     def for_database(self, name: str) -> RewriteQuery:
         """Return the query to use in the database called `name`, which is an entry of the one that is asked.
 
-        Positions, and so the cut-off and what runs at a position, are those of the outer database.
+        Positions, and so the cut-off and the rewriters at a position, are those of the outer database.
         """
         for key, query in self._subqueries:
             if key == name:
@@ -193,7 +193,7 @@ class DatabaseEntry:
     name : str
     item : NodeRewriter, GraphRewriter or RewriteDatabase
     tags : set of str
-        The registered tags, the names, and what the rewriter says of itself.
+        The registered tags, the names, and the rewriter's own tags.
     aliases : frozenset of str
         Other names; several entries may share one.
     of_user : bool
@@ -215,14 +215,14 @@ class DatabaseEntry:
 
     @property
     def info(self) -> RewriteInfo | None:
-        """What the rewriter says of itself; None for a database."""
+        """The rewriter's description of itself; None for a database."""
         return None if isinstance(self.item, RewriteDatabase) else self.item.info
 
 
 class RewriteDatabase(Generic[BuiltT]):
     """Base of databases: registration, tags, names and queries.
 
-    Subclasses define what may be registered (:meth:`check_item`) and what a query builds (:meth:`build`).
+    Subclasses define the kind of items (:meth:`check_item`) and the result of a query (:meth:`build`).
 
     Parameters
     ----------
@@ -354,7 +354,7 @@ class RewriteDatabase(Generic[BuiltT]):
             ) from None
 
     def __getitem__(self, name: str) -> Any:
-        """Return what is registered under `name`: a rewriter or a database."""
+        """Return the item registered under `name`: a rewriter or a database."""
         return self._entry(name).item
 
     def __contains__(self, name: object) -> bool:

@@ -146,7 +146,7 @@ class GroupDatabase(RewriteDatabase[RewriterGroup]):
 
 
 class _Window(RewriteDatabase[BuiltT]):
-    """A database that shows the entries of another one; what is registered here is registered there."""
+    """A database that shows the entries of another one; its registrations go there."""
 
     def __init__(self, database: RewriteDatabase[Any], name: str | None = None) -> None:
         super().__init__(name or database.name)

@@ -6,7 +6,7 @@ from theano_graph import BoolFlag, EnumFlag, StrFlag, add_flag
 
 add_flag(
     "on_opt_error",
-    "What happens when a rewrite rule fails: raise, warn and skip the rule, skip it silently, or enter the debugger.",
+    "Reaction to a rewrite rule that fails: raise, warn and skip the rule, skip it silently, or enter the debugger.",
     EnumFlag("raise", "warn", "ignore", "pdb"),
 )
 add_flag("optimizer_verbose", "Print each rewrite as it happens.", BoolFlag(False))
@@ -30,7 +30,7 @@ add_flag(
 )
 add_flag(
     "check_stack_trace",
-    "What happens to a node made by rewriting that does not say where it comes from: nothing is checked, it is marked "
+    "Reaction to a node made by rewriting that does not name its origin: nothing is checked, it is marked "
     "with the rewrite (log), also with a warning (warn), or it is an error (raise).",
     EnumFlag("off", "log", "warn", "raise"),
 )

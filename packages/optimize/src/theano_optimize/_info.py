@@ -14,7 +14,7 @@ from theano_graph import Apply, TheanoError, Variable, debugprint, record
 
 
 class RewriteError(TheanoError):
-    """A rewrite rule failed, or gave a result that cannot replace what it was asked to rewrite.
+    """A rewrite rule failed, or gave a result that cannot replace the node it was asked to rewrite.
 
     Attributes
     ----------
@@ -23,7 +23,7 @@ class RewriteError(TheanoError):
     rule : object
         The rule itself, where it is known.
     node : Apply or None
-        What it was asked about.
+        The node that the rule was asked about.
     """
 
     def __init__(self, message: str, *, rewriter: str = "", rule: object = None, node: Apply | None = None) -> None:
@@ -87,7 +87,7 @@ def report_failure(culprit: object, node: object, error: BaseException) -> None:
     culprit : object
         The rewriter, or its name.
     node : Apply or None
-        What it was asked about; None for a rewriter of whole graphs.
+        The node that the rule was asked about; None for a rewriter of whole graphs.
     error : Exception
     """
     count_report()
@@ -188,7 +188,7 @@ class Phase(enum.Enum):
 
 @record
 class RewriteInfo:
-    """What is known of a rewrite besides what it does.
+    """Facts about a rewrite besides its code.
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ class RewriteInfo:
         return text.splitlines()[0] if text else str(getattr(self.guard, "__name__", self.guard))
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what is known as plain data, for instance for JSON.
+        """Return the facts as plain data, for instance for JSON.
 
         Examples
         --------
@@ -260,7 +260,7 @@ def make_info(
     reference: str | None = None,
     guard: Callable[..., object] | None = None,
 ) -> RewriteInfo:
-    """Build a :class:`RewriteInfo` from what decorators and constructors are given; strings name phases and exactness.
+    """Build a :class:`RewriteInfo` from arguments of decorators and constructors; strings name phase and exactness.
 
     Examples
     --------

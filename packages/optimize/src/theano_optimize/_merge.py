@@ -122,7 +122,7 @@ def computed_outputs(node: Apply) -> list[Any] | None:
         return None
     values = [cell[0] if len(cell) == 1 else None for cell in cells]
     in_place = len(storage) == len(cells) and all(map(operator.is_, storage, cells))
-    # A result that is none of the type is no constant: the machine that runs the node says what is wrong with it.
+    # A result that is none of the type is no constant: the machine that runs the node reports the fault.
     return values if in_place and all(map(_fits, node.outputs, values)) else None
 
 
@@ -155,7 +155,7 @@ final_constant_folding = ConstantFolding()
 # changed since the last merge; so the first merge is one walk over the graph and each later one costs only as much as
 # has changed.
 
-#: What a merge is called in profiles and as the reason of a replacement.
+#: The name of a merge in profiles and as the reason of a replacement.
 MERGE_NODES = "merge_nodes"
 MERGE_CONSTANTS = "merge_constants"
 
@@ -167,7 +167,7 @@ NOTES = frozenset({"test_value", "trace", "values_eq_approx"})
 
 
 class MergeTable(Feature):
-    """The nodes and constants of one graph by what they compute."""
+    """The nodes and constants of one graph by their computations."""
 
     only_remembers = True
 
@@ -191,7 +191,7 @@ class MergeTable(Feature):
         self._destroyers = 0
         self._done_inside: set[FunctionGraph] = set()
 
-    # ---- what the graph tells
+    # ---- callbacks of the graph
 
     def on_attach(self, fgraph: FunctionGraph) -> None:
         if self._attached:
@@ -361,7 +361,7 @@ class MergeTable(Feature):
 
     @staticmethod
     def _key(node: Apply, number: int, merged: dict[Constant, Constant]) -> tuple[Any, ...]:
-        """Return what nodes have in common that compute the same, with some constants exchanged."""
+        """Return the common key of nodes that compute the same, with some constants exchanged."""
         inputs = [merged.get(v, v) for v in node.inputs] if merged else node.inputs
         outputs = node.outputs
         if len(outputs) == 1:
@@ -435,7 +435,7 @@ def _stay_apart(fgraph: FunctionGraph, handler: DestroyHandler, node: Apply, ori
 
 
 def _marks(thing: Variable | Apply) -> Hashable:
-    """Return what the tag says beyond notes: things that are marked differently stay apart."""
+    """Return the content of the tag beyond notes: variables that are marked differently stay apart."""
     if not thing.has_tag():
         return ()
     marks = [(name, value) for name, value in vars(thing.tag).items() if name not in NOTES]
@@ -473,15 +473,15 @@ def _hand_over(old: Variable | Apply, new: Variable | Apply) -> None:
 
 
 class MergeRewriter(GraphRewriter):
-    """Compute once what is computed several times: equal ops on the same inputs, and equal constants.
+    """Compute repeated expressions once: equal ops on the same inputs, and equal constants.
 
     Constants are equal if their types and their ``signature()`` are; nodes if their ops are equal, their inputs are
     the same variables and the types of their outputs agree. Ops with a `destroy_map`, ops with an attribute
-    ``mergeable = False``, values of which one is overwritten by a node of the graph, and what the attributes of tags
-    mark differently stay apart. Test values and traces are no marks: they go to what remains, like names and origins.
-    Graphs inside ops (attribute `fgraph` of an op) are merged as well.
+    ``mergeable = False``, values of which one is overwritten by a node of the graph, and variables that the attributes
+    of tags mark differently stay apart. Test values and traces are no marks: they go to the remaining node, like names
+    and origins. Graphs inside ops (attribute `fgraph` of an op) are merged as well.
 
-    Linear in the number of edges at first; run again on the same graph, it looks only at what has changed in between.
+    Linear in the number of edges at first; run again on the same graph, it looks only at the changes in between.
 
     Examples
     --------

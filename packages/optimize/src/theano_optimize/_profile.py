@@ -39,7 +39,7 @@ class RewriteRound:
 
 @record(frozen=False)
 class RewriteDetails:
-    """What one rewriter measures on request.
+    """The measurements of one rewriter on request.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class RewriteDetails:
 
     @contextlib.contextmanager
     def round(self, fgraph: FunctionGraph, profile: RewriteProfile) -> Iterator[None]:
-        """Measure what happens inside as one round."""
+        """Measure the body as one round."""
         entry = RewriteRound(len(fgraph.apply_nodes))
         self.rounds.append(entry)
         before = Counter(profile.total_rules())
@@ -119,7 +119,7 @@ def count_new(fgraph: FunctionGraph, variables: Iterable[Variable]) -> int:
 
 @record(frozen=False)
 class RewriteProfile:
-    """What one run of a graph rewriter did.
+    """One run of a graph rewriter.
 
     Attributes
     ----------
@@ -140,9 +140,9 @@ class RewriteProfile:
     index : int
         Its place among the parts of the sequence that ran it.
     details : RewriteDetails, optional
-        What is only measured on request; see :class:`RewriteOptions`.
+        Measurements on request only; see :class:`RewriteOptions`.
     numbers : dict
-        What a rewriter of its own kind counts and times; shown in reports, one line each.
+        Counts and times of a rewriter of its own kind; shown in reports, one line each.
     """
 
     name: str
@@ -225,7 +225,7 @@ class _Reindex(Feature):
 
 @contextlib.contextmanager
 def timed_callbacks(fgraph: FunctionGraph, details: RewriteDetails) -> Iterator[None]:
-    """Add what the features that `fgraph` has now take in callbacks and checks meanwhile to `details`."""
+    """Add the time of callbacks and checks of the present features of `fgraph` to `details`."""
     replaced: list[tuple[Any, str, Any]] = []
     for feature in fgraph.features:
         namespace = getattr(feature, "__dict__", None)
@@ -267,7 +267,7 @@ def _timed(callback: Callable[..., Any], details: RewriteDetails, measurement: s
 #
 # The manual documents its lines; tools read them. Kinds of rewriters appear under the names that it uses.
 
-#: Classes and what the report calls them; others go by their own name.
+#: Classes and their names in the report; others go by their own name.
 SHOWN_KINDS = {
     "SequenceRewriter": "SeqOptimizer",
     "EquilibriumRewriter": "EquilibriumOptimizer",
@@ -281,12 +281,12 @@ SHOWN_RULES = 5
 
 
 def profile_report(profile: RewriteProfile) -> str:
-    """Return the detailed report on a run of rewriting: for each rewriter what it did and what took the time.
+    """Return the detailed report on a run of rewriting: for each rewriter its changes and its time.
 
     Parameters
     ----------
     profile : RewriteProfile
-        From ``rewriter.rewrite(fgraph, details=True)``. Without details, what was not measured shows as 0.
+        From ``rewriter.rewrite(fgraph, details=True)``. Without details, unmeasured quantities show as 0.
 
     Examples
     --------
@@ -297,7 +297,7 @@ def profile_report(profile: RewriteProfile) -> str:
 
 
 def shown_kind(profile: RewriteProfile) -> str:
-    """Return what the report calls the class of the rewriter."""
+    """Return the name of the rewriter's class in the report."""
     return SHOWN_KINDS.get(profile.kind, profile.kind or "Optimizer")
 
 

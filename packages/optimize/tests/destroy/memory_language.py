@@ -49,7 +49,7 @@ def variables(count: int) -> list[Variable]:
 
 
 def source(variable: Variable) -> Variable | None:
-    """Return what a variable of a single-output op is a view of."""
+    """Return the input that a variable of a single-output op is a view of."""
     node = variable.owner
     if node is None or node.op.destroy_map.get(variable.index) or not node.op.view_map.get(variable.index):
         return None

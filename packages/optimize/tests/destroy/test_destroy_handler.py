@@ -1,4 +1,4 @@
-"""What may be overwritten, case by case, and the errors that say why not."""
+"""Permitted overwriting, case by case, and the errors that say why not."""
 
 from __future__ import annotations
 

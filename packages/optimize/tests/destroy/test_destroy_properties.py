@@ -98,7 +98,7 @@ class TestAgainstFullWalks(unittest.TestCase):
     @settings(deadline=None, max_examples=examples(150))
     @given(st.randoms(use_true_random=False), st.integers(3, 50))
     def test_many_replacements_in_larger_graphs(self, random: Random, size: int) -> None:
-        """The same on longer graphs, with operands from anywhere and views that change what they look at."""
+        """The same on longer graphs, with operands from anywhere and views that change their argument."""
         inputs = variables(2)
         made = list(inputs)
         for _ in range(size):

@@ -86,7 +86,7 @@ def narrowed(result: Any, kind: Any) -> Any:
     if is_sparse(kind) or not isinstance(kind, TensorType | ScalarType):
         return result
     if result.dtype != kind.dtype and not (result.dtype.startswith("complex") and kind.dtype.startswith("float")):
-        # Factors of complex matrices are complex, whatever PyTensor's type of them says.
+        # Factors of complex matrices are complex, even where PyTensor's type of them says otherwise.
         result = T.cast(result, kind.dtype)
     if isinstance(kind, ScalarType):
         return result

@@ -1,4 +1,4 @@
-"""Loops: a function applied to the elements of sequences, with what earlier steps returned.
+"""Loops: a function applied to the elements of sequences, with results of earlier steps.
 
 Examples
 --------

@@ -1,4 +1,4 @@
-"""What archives may say of loops; see `theano_graph.safe_loading`."""
+"""Contents of loops that archives may have; see `theano_graph.safe_loading`."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ class StepsAtOnce:
         self._carried = {plan.sequences + k: k for k in range(plan.states)}
         self._carried.update({self._n_values + i: k for i, k in enumerate(sums)})
         registers = [cluster.inputs[i] for i in self._runner.given]
-        #: What the region reads, and results that are inputs of a step.
+        #: The region's inputs, and results that are inputs of a step.
         self._registers = [*registers, *(r for r in self._results if r not in (*cluster.outputs, *registers))]
         flags = [0] * self._n_values
         for register, flag in zip(registers, self._runner.region.flags, strict=True):
@@ -94,7 +94,7 @@ class StepsAtOnce:
     def run(self, n: int, given: Sequence[Any]) -> tuple[int, list[Any]] | None:
         """Return the number of steps and the outputs; None where steps have to be done one by one.
 
-        That also raises what is wrong.
+        That also raises pending errors.
 
         Parameters
         ----------
@@ -155,7 +155,7 @@ class StepsAtOnce:
         return None if moved else LoopInput("position", position)
 
     def _on_host(self, values: Sequence[Any]) -> dict[int, Any] | None:
-        """Return what the host computes of shapes and constants, by registers; None if it differs from step to step."""
+        """Return the host's shapes and constants, by registers; None if they differ from step to step."""
         table: dict[int, Any] = dict(self._program.constants)
         for register, position in self._places.items():
             if self._plan.sequences <= position < self._n_values:
@@ -197,7 +197,7 @@ class StepsAtOnce:
 
 
 def steps_at_once(program: Program, plan: Plan, context: GpuContext) -> StepsAtOnce | None:
-    """Return what does all steps of a loop at once; None where they have to be done one by one.
+    """Return a function that does all steps of a loop at once; None where they have to be done one by one.
 
     Parameters
     ----------
@@ -249,7 +249,7 @@ def _computes_all(program: Program, cluster: Instruction, plan: Plan) -> bool:
 
 # ---- The loop on a device
 #
-# What is imported here lets functions run loops on devices whose operands are there.
+# The imports here let functions run loops on devices whose operands are there.
 
 
 class GpuLoop(Op):
@@ -261,7 +261,7 @@ class GpuLoop(Op):
     Parameters
     ----------
     loop : Loop
-        The loop of the host that says what is computed.
+        The host's form of the loop.
     context_name : str or None
     """
 
@@ -280,7 +280,7 @@ class GpuLoop(Op):
         return f"GpuLoop<{self.context_name}>{{{self.loop}}}"
 
     def make_node(self, *inputs: Any) -> Apply[Self]:
-        """Apply to the number of steps, sequences, initial states and constants; what is elsewhere is moved."""
+        """Apply to the number of steps, sequences, initial states and constants; others are moved."""
         host = self.loop.make_node(*(host_from_gpu(x) if _is_on_device(x) else x for x in inputs))
         arguments = [host.inputs[0]]
         for x, item in zip(host.inputs[1:], self.loop.fgraph.inputs, strict=True):
@@ -347,14 +347,14 @@ class GpuLoop(Op):
         return [*values, np.asarray(done)] if self.loop.plan.until else values
 
     def _all_steps(self) -> StepsAtOnce | None:
-        """Return what does all steps at once, found out on first use; None where they are done one by one."""
+        """Return a function that does all steps at once, made on first use; None where they are done one by one."""
         if self._at_once is None:
             program = self.step().machine.program
             self._at_once = steps_at_once(program, self.loop.plan, get_context(self.context_name)) or False
         return self._at_once or None
 
     def _without_steps(self, arguments: Sequence[Any]) -> list[Any]:
-        """Return what the loop of the host gives where there is no step."""
+        """Return the result of the host's loop where there is no step."""
         item = Run(self.loop, 0, [np.asarray(x) for x in arguments]).results(0)
         context = get_context(self.context_name)
         values = [

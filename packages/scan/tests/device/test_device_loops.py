@@ -1,4 +1,4 @@
-"""Loops on devices: the values of the host, states that stay there, and what stays on the host."""
+"""Loops on devices: the values of the host, states that stay there, and loops that stay on the host."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def network(target: str | None) -> tuple[Any, list[Any]]:
 @needs_opencl
 class TestLoops(unittest.TestCase):
     def compare(self, make: Any, *values: Any, count: int = 1) -> Any:
-        """Check that what `make(target)` compiles gives the same on the host and on a device, and has loops there."""
+        """Check that the function of `make(target)` gives the same on the host and on a device, and has loops there."""
         host, device = make(None), make(context(tested_device()))
         self.assertEqual(count, len(loops(device)))
         for wanted, found in zip(host(*values), device(*values), strict=True):

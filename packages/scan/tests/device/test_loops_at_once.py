@@ -1,4 +1,4 @@
-"""Loops on devices whose steps are one list of launches: values, numbers of launches, failures, what is kept."""
+"""Loops on devices whose steps are one list of launches: values, numbers of launches, failures, kept results."""
 
 from __future__ import annotations
 

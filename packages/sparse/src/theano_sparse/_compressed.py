@@ -26,7 +26,7 @@ NATIVE_DTYPES = ("float32", "float64")
 class CompressedOp(SparseOp):
     """Base of the ops on ``data, indices, indptr`` and the length of the minor axis. Put in by rewrites."""
 
-    #: What the native kernel does.
+    #: The function of the native kernel.
     task: ClassVar[CompressedTask]
     #: Where `data` stands among the inputs.
     first: ClassVar[int] = 0
@@ -44,7 +44,7 @@ class CompressedOp(SparseOp):
 
     @property
     def flag(self) -> bool:
-        """What the kernel is told: whether rows are the major axis."""
+        """The parameter of the kernel: whether rows are the major axis."""
         return bool(getattr(self, "format", "") == "csr")
 
 
@@ -119,7 +119,7 @@ class CompressedToDense(CompressedOp):
     ----------
     format : {"csc", "csr"}
     inplace : bool
-        Whether the result takes the memory of what is added to.
+        Whether the result takes the memory of the summand.
     """
 
     __props__: ClassVar[tuple[str, ...] | None] = ("format", "inplace")
@@ -175,7 +175,7 @@ class _AxisOp(CompressedOp):
 
     @property
     def flag(self) -> bool:
-        """What the kernel is told: whether it is about the major axis."""
+        """The parameter of the kernel: the major axis or not."""
         return self.by_major
 
 
@@ -439,7 +439,7 @@ not_differentiated(CompressedDot, CompressedUsmm, UsmmRows)
 
 
 def _compared(node: Apply[Any], rows: Term, columns: Term) -> list[list[Term]]:
-    """Return the lengths of what is added to that the product is compared with."""
+    """Return the lengths of the summand that the product is compared with."""
     other, y = node.inputs[4:6]
     in_columns = [term_of(y, 1), columns]
     return [in_columns, [(other, VALUE), rows]] if node.op.format == "csc" else [in_columns]

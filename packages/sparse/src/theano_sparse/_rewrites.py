@@ -1,4 +1,4 @@
-"""Rewrites of graphs with sparse matrices, and those that put in ops in C."""
+"""Rewrites of graphs with sparse matrices, and rewrites that put in ops in C."""
 
 from __future__ import annotations
 
@@ -327,7 +327,7 @@ def local_to_format_compressed(fgraph: FunctionGraph, node: Apply) -> Found:
 
 @_rule(AdvancedSubtensor1)
 def local_gather_by_index(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``v[rows]`` and ``v[columns]`` of what a sparse matrix stores are gathered without a vector of major indices."""
+    """``v[rows]`` and ``v[columns]`` of a sparse matrix's positions are gathered without a vector of major indices."""
     vector, positions = node.inputs[:2]
     source = positions.owner
     if source is None or not isinstance(source.op, CooIndices) or not _native(vector):

@@ -1,4 +1,4 @@
-"""What archives may say of sparse matrices; see `theano_graph.safe_loading`."""
+"""Contents of sparse matrices that archives may have; see `theano_graph.safe_loading`."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class _MatrixForm(Form):
     """Matrices of SciPy: their indices are looked at before anything else uses them."""
 
     def new(self, reader: Reader, word: ClassWord, arguments: tuple[Any, ...]) -> Any:
-        """Return what waits for the arrays."""
+        """Return an object that waits for the arrays."""
         if arguments:
             raise refused(f"the archive makes an instance of {word} with arguments")
         return Pending(word, ())

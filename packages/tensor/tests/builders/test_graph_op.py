@@ -1,4 +1,4 @@
-"""What ops that hold a graph have in common."""
+"""Common behaviour of ops that hold a graph."""
 
 from __future__ import annotations
 

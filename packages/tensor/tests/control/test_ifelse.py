@@ -1,4 +1,4 @@
-"""Choices: values, what is left out, derivatives, shapes, rewrites and wrong input."""
+"""Choices: values, skipped branches, derivatives, shapes, rewrites and wrong input."""
 
 from __future__ import annotations
 
@@ -212,7 +212,7 @@ def is_chosen(output: Any) -> bool:
 
 
 class TestBranchesThatAreLeftOut(unittest.TestCase):
-    """What is not chosen cannot fail, whatever it has in common with what is computed."""
+    """The branch not chosen cannot fail, even where it shares nodes with the other."""
 
     def setUp(self) -> None:
         self.c, self.d = T.iscalars("c", "d")
@@ -289,7 +289,7 @@ class TestBranchesThatAreLeftOut(unittest.TestCase):
 
 
 class TestGradientsOfBranches(unittest.TestCase):
-    """The gradient by what a branch reads is computed where the branch is taken, and zeros elsewhere."""
+    """The gradient by the variables of a branch is computed where the branch is taken, and zeros elsewhere."""
 
     def setUp(self) -> None:
         self.c, self.d = T.iscalars("c", "d")
@@ -365,7 +365,7 @@ class TestGradientsOfBranches(unittest.TestCase):
 
 
 class TestWorkInsideBranches(unittest.TestCase):
-    """What is done to zeros is left out: gradients of choices compute what the branch that is taken needs."""
+    """Work on zeros is left out: gradients of choices compute the needs of the branch that is taken."""
 
     def setUp(self) -> None:
         self.c = T.iscalar("c")

@@ -12,7 +12,7 @@ from theano_testing.gpuarray import tested_device
 NAME = "tests"
 OTHER = "tests_other"
 
-assert theano_tensor.device  # it is what makes functions use devices
+assert theano_tensor.device  # its import makes functions use devices
 
 
 @cache

@@ -155,7 +155,7 @@ class TestAlgorithms(ChoosingCase):
 
 class TestMeasuring(ChoosingCase):
     def measured(self, times: dict[str, float], **flags: Any) -> tuple[dict[str, Any], str]:
-        """Return the ops that are chosen where implementations take some times, and what was told."""
+        """Return the ops that are chosen for implementations of some times, and the message."""
 
         def seconds(op: Any, node: Any, values: Any) -> float:
             return times[getattr(op, "algo", "gemm")]

@@ -1,4 +1,4 @@
-"""Methods of device ops that return C code: it is compiled and run, and computes what the op of the host does."""
+"""Methods of device ops that return C code: it is compiled and run, and computes the values of the host's op."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What devices compute as expressions of other ops, diagonals, draws of categories, and pooling by documented names."""
+"""Ops that devices compute as expressions: diagonals, draws of categories, and pooling by documented names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The documented classes of ops, applied by hand: what they compute, their text, their arguments."""
+"""The documented classes of ops, applied by hand: their values, their text, their arguments."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class OpTestCase(DeviceTestCase):
         self.x = shared(self.value, name="x", target=NAME)
 
     def check(self, variable: Any, expected: Any) -> None:
-        """Compare what a device variable is worth, computed in a region and node by node."""
+        """Compare the values of a device variable, computed in a region and node by node."""
         self.assertIsInstance(variable.type, GpuArrayType)
         self.assertEqual(variable.type.context_name, NAME)
         for mode in ("FAST_RUN", "FAST_COMPILE"):

@@ -94,7 +94,7 @@ class TestLayouts(LayoutCase):
 
 
 class TestOps(LayoutCase):
-    """What the ops take besides images, filters and descriptor."""
+    """The arguments of the ops besides images, filters and descriptor."""
 
     def setUp(self) -> None:
         super().setUp()

@@ -138,7 +138,7 @@ class TestMerging(UtilTestCase):
         self.check(result, 0.5 * a @ b + w)
 
     def test_sums_that_stay(self) -> None:
-        """What broadcasts, and products that are added to something already."""
+        """Operands that broadcast, and products that are added to something already."""
         plain = GpuGemm()(self.z, 0.5, self.a, self.b, 0.0)
         (result,) = self.changed(merge_output, GpuElemwise(scalar.add)(plain, np.ones((1, 2))))
         self.assertIsInstance(result.owner.op, GpuElemwise)

@@ -1,4 +1,4 @@
-"""Functions on several devices: the manual's example, what waits for what, and transfers between them."""
+"""Functions on several devices: the manual's example, the order of waiting, and transfers between them."""
 
 from __future__ import annotations
 

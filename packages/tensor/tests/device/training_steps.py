@@ -12,7 +12,7 @@ import numpy as np
 import theano_tensor as T
 from theano_gpuarray.contexts import list_contexts, open_context, reg_context
 from theano_linker_c import function, shared
-from theano_tensor import device as device, nnet  # device: lifts what is computed with arrays of devices
+from theano_tensor import device as device, nnet  # device: lifts computations with arrays of devices
 from theano_tensor.nnet.convolution import conv2d
 from theano_tensor.signal import pool
 

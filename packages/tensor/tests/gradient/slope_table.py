@@ -102,7 +102,7 @@ def exact(slope: Slope, at: tuple[float, ...], orders: tuple[int, ...]) -> Any:
     like = slope.like
     where = [mpf(float(x)) for x in at]
     scale = min((abs(x) for x, n in zip(where, orders, strict=True) if n and x), default=mpf(1))
-    # Steps relative to the size of the argument, and small ones at zero; digits for what cancels between them.
+    # Steps relative to the size of the argument, and small ones at zero; digits for the cancellation between them.
     step = min(scale, 1) * mpf(10) ** (-DIGITS)
     logs = [int(mpmath.log10(abs(x))) for x in where if x]
     digits = DIGITS * 6 + 3 * (max([*logs, 0]) - min([*logs, 0]))
@@ -183,7 +183,7 @@ def _one(*at: float) -> float:
 
 
 def _curvature(x: float, y: float) -> float:
-    """Return the inverse of a length: what is across a direction is the difference of numbers of that size."""
+    """Return the inverse of a length: the part across a direction is the difference of numbers of that size."""
     return 1 / float(np.hypot(x, y))
 
 

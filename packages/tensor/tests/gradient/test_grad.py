@@ -103,7 +103,7 @@ class TestResults(unittest.TestCase):
 
 
 class TestSize(unittest.TestCase):
-    """The graph of a gradient is a few times as large as what is differentiated, however that is shared."""
+    """The graph of a gradient is a few times as large as the differentiated graph, however much that shares."""
 
     def nodes(self, y: Any, x: Any) -> int:
         return len(applys_between([x], [y]))
@@ -260,7 +260,7 @@ class TestKnownGradients(unittest.TestCase):
 
 
 class Square(Op):
-    """A user's op with ``grad``; what it returns is set in the tests."""
+    """A user's op with ``grad``; the tests set its result."""
 
     answer: Any = None
 

@@ -1,4 +1,4 @@
-"""What holds for the derivatives of any expression; and that wrong arguments give documented errors."""
+"""Laws of the derivatives of any expression; and that wrong arguments give documented errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random tensors and random indices, and what NumPy makes of them."""
+"""Random tensors and random indices, and NumPy's results for them."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ RNG = np.random.default_rng(4)
 
 
 def run(inputs: list[Any], outputs: Any, *values: Any) -> Any:
-    """Return what both modes give, which must agree."""
+    """Return the result of both modes, which must agree."""
     first, second = (function(inputs, outputs, mode=mode, on_unused_input="ignore")(*values) for mode in MODES)
     for a, b in zip(*([v if isinstance(v, list) else [v] for v in (first, second)]), strict=True):
         np.testing.assert_allclose(a, b)
@@ -426,7 +426,7 @@ class TestFunctions(unittest.TestCase):
         with self.assertRaisesRegex(ShapeError, "a scalar has no choices"):
             T.choose(a, b[0, 0])
         with self.assertRaisesRegex(ValueError, "leave it out"):
-            T.choose(a, [b, c], out=b)  # type: ignore[arg-type]  # what is wrong here is the point
+            T.choose(a, [b, c], out=b)  # type: ignore[arg-type]  # the fault here is the point
         full = T.tensor("float64", shape=(2, None), name="whole")
         np.testing.assert_array_equal(
             run([a, full], T.choose(a, full), [1, 0, 1], np.arange(6.0).reshape(2, 3)), [3, 1, 5]

@@ -1,4 +1,4 @@
-"""Any index on any tensor: what NumPy gives, or an error; never anything else, on no machine."""
+"""Any index on any tensor: NumPy's result, or an error; never anything else, on no machine."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _expected(case: Case) -> Any:
 
 
 def _may_be_stricter(case: Case) -> bool:
-    """Tell whether we may refuse what NumPy takes.
+    """Tell whether we may refuse an index that NumPy takes.
 
     That is an index array of length 1 that is not known to be so, a mask without elements where it does not fit, and
     for NumPy 1 a number out of range where nothing is selected.
@@ -133,7 +133,7 @@ class TestAnyIndex(unittest.TestCase):
             np.testing.assert_array_equal(table.get_value(), case.x)
             return
         np.testing.assert_array_equal(table.get_value(), expected)
-        np.testing.assert_array_equal(before, case.x, err_msg="what the caller holds has changed")
+        np.testing.assert_array_equal(before, case.x, err_msg="the caller's array has changed")
         del before
         call(*values[1:])
         if replace:

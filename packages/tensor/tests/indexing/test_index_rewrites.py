@@ -242,7 +242,7 @@ class TestValuesStay(unittest.TestCase):
 
         plain, fast = attempt(PLAIN), attempt(FAST_RUN)
         if isinstance(plain, Exception):
-            # What is known to have no elements is not computed, and its index is not looked at.
+            # An empty result is not computed, and its index is not looked at.
             if not (isinstance(fast, np.ndarray) and fast.size == 0):
                 self.assertEqual(type(fast), type(plain), f"{plain} / {fast}")
         else:

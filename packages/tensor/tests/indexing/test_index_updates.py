@@ -265,7 +265,7 @@ class TestLongVectors(unittest.TestCase):
 
 class TestOrderInMemory(unittest.TestCase):
     def test_calls_give_the_same_whether_they_are_captured_or_not(self) -> None:
-        """In what order products add up may depend on how their operands lie."""
+        """The order in which products add up may depend on the layout of their operands."""
         x, v, w = T.dmatrix("x"), T.dvector("v"), T.dvector("w")
         changed = T.inc_subtensor(T.inc_subtensor((x + v)[0], w)[1], v)
         for outputs in ([changed], [T.dot(changed, w), changed], [T.tanh(changed) + T.sqr(x)]):

@@ -41,7 +41,7 @@ def _unfolded(a: Any, b: Any) -> Any:
 
 
 def _up_to_sign(columns: Any) -> Any:
-    """What does not change when a column of vectors changes its sign."""
+    """A function that does not change when a column of vectors changes its sign."""
     return columns**2
 
 

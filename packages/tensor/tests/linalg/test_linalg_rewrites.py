@@ -1,4 +1,4 @@
-"""Rewrites of linear algebra: what becomes of inverses, determinants, known structure and hints."""
+"""Rewrites of linear algebra: inverses, determinants, known structure and hints."""
 
 from __future__ import annotations
 

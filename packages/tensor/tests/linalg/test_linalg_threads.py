@@ -1,4 +1,4 @@
-"""Threads of LAPACK and of stacks: the library has its threads back afterwards, whatever happened."""
+"""Threads of LAPACK and of stacks: the library has its threads back afterwards, after errors too."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from theano_tensor.linalg import cholesky, solve_lower_triangular
 
 
 def count_of_threads() -> Callable[[], int]:
-    """Return what tells how many threads the library of LAPACK uses; always 1 for libraries that do not tell."""
+    """Return a function that counts the threads of the library of LAPACK; always 1 for libraries that do not tell."""
     library = ctypes.CDLL(cython_lapack.__file__)
     for prefix in ("scipy_openblas_", "openblas_"):
         result: Callable[[], int] | None = getattr(library, f"{prefix}get_num_threads", None)

@@ -43,7 +43,7 @@ class Wrap(Op):
 
 
 class Take(Op):
-    """Add what is in a tuple to a vector."""
+    """Add the element of a tuple to a vector."""
 
     __props__ = ()
 

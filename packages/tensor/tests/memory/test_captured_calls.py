@@ -1,4 +1,4 @@
-"""Functions whose kernel calls are captured and made again give what they give one instruction at a time."""
+"""Functions whose kernel calls are captured and repeated give the results of one instruction at a time."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from theano_linker_c import In, Mode, Out, function, shared
 
 from .memory_ops import Choose, Take, Wrap
 
-#: Expressions that read a vector and a view of it at the same time, with what NumPy says.
+#: Expressions that read a vector and a view of it at the same time, with NumPy's results.
 VECTORS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "reversed": (lambda x: x[::-1] + x, lambda a: a[::-1] + a),
     "neighbours": (lambda x: T.inc_subtensor(x[1:], x[:-1]), lambda a: np.r_[a[0], a[1:] + a[:-1]]),
@@ -124,7 +124,7 @@ class TestAliases(unittest.TestCase):
 
 
 class TestResults(unittest.TestCase):
-    """Who gets memory of the caller back."""
+    """Functions that give memory of the caller back."""
 
     def test_a_result_may_be_the_argument(self) -> None:
         x = T.dvector("x")

@@ -1,4 +1,4 @@
-"""Processes that send each other messages: how to start them, and what each of them does.
+"""Processes that send each other messages: their start, and the program of each of them.
 
 As a program, this computes with the other processes and prints a line of JSON: the rank, and the results.
 """
@@ -38,7 +38,7 @@ def find_mpiexec() -> str | None:
 
 
 def start(mpiexec: str, count: int, *command: str) -> subprocess.CompletedProcess[str]:
-    """Run a Python program in `count` processes; Open MPI is told that it may, whoever runs it on few processors."""
+    """Run a Python program in `count` processes; Open MPI may start more of them than there are processors."""
     environment = {
         **os.environ,
         "OMPI_ALLOW_RUN_AS_ROOT": "1",
@@ -68,7 +68,7 @@ def exchange() -> Any:
 
 
 def wait_in_between() -> Any:
-    """The process with number 0 asks for what the other one computes of its message."""
+    """The process with number 0 asks for the other one's result for its message."""
     if rank() == 0:
         x = tt.fmatrix("x")
         answer = io.recv((2, 3), "float32", 1, tag=2)
@@ -104,7 +104,7 @@ def kinds() -> Any:
 
 
 def wrong_sizes() -> Any:
-    """What comes is not what was expected."""
+    """A message differs from the expected one."""
     results = []
     for count in (2, 5):
         x = tt.dvector("x")

@@ -28,7 +28,7 @@ for _collective in (io.MPIAllReduce, io.MPIBroadcast, io.MPIReduce):
 
 
 def names(f: Any) -> list[str]:
-    """Return what a function computes, in its order."""
+    """Return the nodes of a function, in its order."""
     return [type(node.op).__name__ + str(getattr(node.op, "tag", "")) for node in f.maker.fgraph.toposort()]
 
 

@@ -1,4 +1,4 @@
-"""Messages between two processes that really run. Without mpi4py or MPI, what is looked at is how that is told."""
+"""Messages between two processes that really run. Without mpi4py or MPI, the tests look at the error."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HERE = Path(__file__).resolve().parent
 
 
 def run_all(count: int) -> list[dict[str, Any]]:
-    """Return what the programs give in each process."""
+    """Return the results of the programs in each process."""
     mpiexec = find_mpiexec()
     assert mpiexec is not None
     done = start(mpiexec, count, str(HERE / "io_processes.py"))
@@ -30,7 +30,7 @@ def run_all(count: int) -> list[dict[str, Any]]:
 
 
 class TestWithoutMPI(unittest.TestCase):
-    """What a machine without MPI says; the tests of two processes are made where there is one."""
+    """The error of a machine without MPI; the tests of two processes are made where there is one."""
 
     def test_a_function_says_what_is_missing(self) -> None:
         x = tt.dvector("x")

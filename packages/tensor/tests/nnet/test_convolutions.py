@@ -1,4 +1,4 @@
-"""What is made of convolutions, lengths, former interfaces, and what is refused."""
+"""Expressions of convolutions, lengths, former interfaces, and refused arguments."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def tensor(dtype: str, ndim: int) -> Any:
 
 
 def tasks(f: Any) -> list[str]:
-    """Return what a function lets the runtime convolve."""
+    """Return the convolutions that a function leaves to the runtime."""
     kernels = [instruction.kernel for instruction in f.fn.program.instructions]
     return [kernel.task for kernel in kernels if isinstance(kernel, ConvolutionKernel)]
 

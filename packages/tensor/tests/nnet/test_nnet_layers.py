@@ -1,4 +1,4 @@
-"""Batch normalization, the softmax in two levels, tables of classes; and what all functions refuse."""
+"""Batch normalization, the softmax in two levels, tables of classes; and arguments that all functions refuse."""
 
 from __future__ import annotations
 

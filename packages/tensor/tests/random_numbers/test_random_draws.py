@@ -22,7 +22,7 @@ MODES: tuple[Any, ...] = (None, Mode("vm", "fast_compile"))
 P = np.array([0.2, 0.3, 0.5])
 LOW = np.array([[0.0], [10.0]])
 
-#: Draw from a state `r`, and what NumPy draws from the same.
+#: A draw from a state `r`, and NumPy's draw from the same.
 DRAWS: tuple[tuple[str, Callable[[Any], Any], Callable[[Any], Any]], ...] = (
     ("uniform", lambda r: R.uniform(r, (2, 3)), lambda r: r.uniform(0, 1, (2, 3))),
     ("uniform of one", lambda r: R.uniform(r), lambda r: r.uniform()),

@@ -1,4 +1,4 @@
-"""Whether what is drawn follows the distributions: tests of fit with fixed seeds."""
+"""Draws follow their distributions: tests of fit with fixed seeds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of BLAS rewrites share: matrices, variables for them, and looks at compiled functions."""
+"""Shared parts of the tests of BLAS rewrites: matrices, variables for them, and looks at compiled functions."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from .rule_inputs import APPROXIMATE, LANGUAGE, ROUNDED, STABLE, Case, case
 
 
 def _softmax(x: Any, use: Callable[[Any, Any, Any], Any]) -> list[Any]:
-    """Return a softmax, and what is made of exponentials, their sum and the softmax."""
+    """Return a softmax, and expressions of exponentials, their sum and the softmax."""
     e = T.exp(x)
     s = e.sum().dimshuffle("x")
     p = e / s
@@ -31,7 +31,7 @@ def _softmax(x: Any, use: Callable[[Any, Any, Any], Any]) -> list[Any]:
 
 
 def _two_results(x: Any) -> Any:
-    """Return what one elementwise node computes: x + 1 and x - 1."""
+    """Return the results of one elementwise node: x + 1 and x - 1."""
     number = ScalarType(x.dtype)()
     return Elemwise(Composite([number], [number + 1, number - 1]))(x)
 

@@ -1,4 +1,4 @@
-"""What expressions for rules are made of, and what is said about them."""
+"""Inputs of expressions for rules, and the facts about them."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ Build = Callable[[Given], Any]
 
 @dataclass(frozen=True)
 class Case:
-    """Where a rule fires, and what may be expected of it.
+    """The place where a rule fires, and its expected effect.
 
     Attributes
     ----------
     builds : expressions on which it fires.
     reason : why values are compared for finite numbers only; None: NaN, infinities and zeros stay, too.
     preempted : the rewrite that simplifies these expressions first in the pipeline; without that one, this one fires.
-    tags : what a mode has to include besides FAST_RUN's rules.
+    tags : tags that a mode has to include besides FAST_RUN's rules.
     rtol : how far values may be apart, for float64; in float32 it is 1e-4 at least.
     step : an earlier step of the phase, without which it has nothing to work on.
     """

@@ -234,7 +234,7 @@ def _ops(graph: FunctionGraph) -> list[str]:
 
 
 class TestIntegers(unittest.TestCase):
-    """What wraps around does so in any order."""
+    """Integers that wrap around do so in any order."""
 
     def test_minus_one(self) -> None:
         for dtype in ("int8", "int32", "int64", "uint8"):

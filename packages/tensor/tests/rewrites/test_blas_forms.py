@@ -29,7 +29,7 @@ def compiled(form: Form, dtype: str, mode: Any = "FAST_RUN") -> tuple[Function, 
     return f, [np.asarray(VALUES[name], dtype=dtype) for name in names]
 
 
-#: What is written, and the ops that compute it.
+#: The expression, and the ops that compute it.
 FORMS: tuple[tuple[str, Form, list[type]], ...] = (
     ("product", lambda dot, n: dot(n["a"], n["b"]), [Dot22]),
     ("multiple", lambda dot, n: 3 * dot(n["a"], n["b"]), [Dot22Scalar]),
@@ -252,7 +252,7 @@ class TestEdges(unittest.TestCase):
 
 
 class TestAliasedProducts(unittest.TestCase):
-    """What a product is added to may be one of its factors."""
+    """The summand of a product may be one of its factors."""
 
     def test_a_product_is_not_added_in_place_to_its_factor(self) -> None:
         x, y = tt.dmatrices("x", "y")

@@ -1,4 +1,4 @@
-"""Products that update shared variables: in their storage, whatever else reads it, and nothing changes on failure."""
+"""Products that update shared variables: in their storage, with other readers too, and nothing changes on failure."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ class TestAliases(unittest.TestCase):
         np.testing.assert_allclose(w.get_value(), Z - A @ B)
 
     def test_factors_are_kept_until_the_end(self) -> None:
-        # The factors die at the product and would otherwise donate their memory to what is computed afterwards.
+        # The factors die at the product and would otherwise donate their memory to later results.
         n = variables("float64")
         w = shared(Z.copy(), name="w")
         a, b = tt.tanh(n["a"]), tt.tanh(n["b"])

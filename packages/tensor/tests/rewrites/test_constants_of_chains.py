@@ -96,7 +96,7 @@ class TestCopies(unittest.TestCase):
 
 
 class TestDtypes(unittest.TestCase):
-    """Numbers are of the dtype of what they are added to before other rules look."""
+    """Numbers get the dtype of the other operand before other rules look."""
 
     def test_each_number_is_converted_once(self) -> None:
         x = T.dvector("x")

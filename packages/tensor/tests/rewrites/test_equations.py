@@ -59,7 +59,7 @@ class TestEquations(unittest.TestCase):
                     self.assertIn(" -> ", str(equation))
                     self.assertIn(str(equation), "\n".join(rule.summary_lines()))
                     for condition in equation.conditions:
-                        self.assertTrue(inspect.getdoc(condition), "a condition says in words what it asks")
+                        self.assertTrue(inspect.getdoc(condition), "a condition states itself in words")
 
     def test_text_is_what_the_source_says(self) -> None:
         text = [str(equation) for rule in RULES.values() for equation in rule.equations]
@@ -72,7 +72,7 @@ class TestEquations(unittest.TestCase):
             "sum(-x) -> -sum(x) where nothing else uses its parts",
         ):
             self.assertIn(expected, text)
-        # A left-hand side that is plain is Python: it reads as what it prints as.
+        # A left-hand side that is plain is Python: it reads as it prints.
         for line in text:
             before = line.split(" -> ")[0]
             with self.subTest(text=before):
@@ -154,7 +154,7 @@ class TestEquations(unittest.TestCase):
 
 
 SIZE = 5
-#: What wildcards are: dtypes of vectors, and names of wildcards that are constants.
+#: Wildcards: dtypes of vectors, and names of wildcards that are constants.
 KINDS: tuple[tuple[str, str], ...] = (("float64", ""), ("int64", ""), ("bool", ""), ("float64", "ad"), ("scalar", ""))
 NUMBERS = (2.5, 0, 1, True, -3, -1)
 
@@ -216,7 +216,7 @@ def expressions(equation: Equation) -> Iterator[Expression]:
 
 
 def fitting(rule: EquationRewriter, equation: Equation) -> tuple[Expression, Any] | None:
-    """Return an expression that an equation is the first to fit, and what becomes of it."""
+    """Return an expression that an equation is the first to fit, and its rewritten form."""
     for expression in expressions(equation):
         graph = FunctionGraph(list(expression.inputs.values()), [expression.output], clone=False)
         result = rule.transform(graph, expression.output.owner)
@@ -293,7 +293,7 @@ pair, power, other_power = applied("pair", Pair()), applied("power", Power), app
 
 @equation_rewriter(T.exp)
 def exp_of_pair(x: Anything) -> Equations:
-    """Made up."""
+    """Not part of the library."""
     return [(exp(pair(x)) >> exp(x + x)).alone()]
 
 
@@ -356,7 +356,7 @@ class TestOpsOfEquations(unittest.TestCase):
 
 
 class TestBothSides(unittest.TestCase):
-    """Each equation on random numbers: what stood there before, and what stands there afterwards."""
+    """Each equation on random numbers: the value before, and the value after."""
 
     @settings(max_examples=3, deadline=None, derandomize=True)
     @drawn(st.integers(0, 2**32 - 1), st.sampled_from(["float64", "float32"]))
@@ -399,7 +399,7 @@ class TestBothSides(unittest.TestCase):
                     self.assertEqual(after.profile.changes, 0)
 
     def test_exactness(self) -> None:
-        """What is less exact than before runs only where it is asked for."""
+        """An equation that is less exact than before runs only where it is asked for."""
         for name, rule in RULES.items():
             with self.subTest(rule=name):
                 self.assertEqual(rule.info.exactness is Exactness.FAST, name.endswith(("hard_sigmoid", "fast_sigmoid")))

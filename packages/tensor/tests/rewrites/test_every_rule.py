@@ -48,7 +48,7 @@ ON_DEMAND = (
     theano_tensor.nnet.ctc,
     theano_tensor.typed_list,
 )
-assert all(ON_DEMAND), "what is imported on demand registers its rules, too"
+assert all(ON_DEMAND), "modules that are imported on demand register their rules, too"
 TRIALS = 3
 PHASES = ("canonicalize", "stabilize", "specialize", "uncanonicalize")
 #: Rewriters of whole graphs, and the test modules that are about them.
@@ -97,7 +97,7 @@ def registered(database: RewriteDatabase[Any]) -> Iterator[NodeRewriter | GraphR
             yield entry.item
 
 
-#: Rules by name; what several entries have in common is one rule.
+#: Rules by name; several entries with a common part are one rule.
 RULE_OF = {item.name: item for item in registered(optdb) if isinstance(item, NodeRewriter)}
 del RULE_OF[constant_folding.name]
 
@@ -125,13 +125,13 @@ def results(build: Build, dtype: str = "float64") -> tuple[list[Any], list[Any]]
 
 
 def mode(case: Case) -> Mode:
-    """Return FAST_RUN with what a case asks for, without what comes before its rule."""
+    """Return FAST_RUN with the tags of a case, without the rules that come before its rule."""
     apart = [] if "fusion" in case.tags else ["fusion"]
     return FAST_RUN.including(*case.tags).excluding(*apart, *filter(None, [case.preempted]))
 
 
 def alone(name: str, case: Case) -> GraphRewriter:
-    """Return what asks one rule only, after what it needs to have happened."""
+    """Return a query of one rule only, after its prerequisites."""
     before: list[GraphRewriter] = [HintsOptimizer()]
     if case.step is not None:
         before.append(WalkRewriter(RULE_OF["local_dot_to_dot22"]))
@@ -226,7 +226,7 @@ class TestEveryRule(unittest.TestCase):
 
 
 class TestNothingIsUndone(unittest.TestCase):
-    """Phases come to an end, whatever the order of their rules, from before a rule and from after it."""
+    """Phases come to an end, in any order of their rules, from before a rule and from after it."""
 
     def check(self, case: Case, inputs: list[Variable], outputs: list[Variable], phase: str, shuffles: int) -> None:
         rng = np.random.RandomState(7)
@@ -249,7 +249,7 @@ class TestNothingIsUndone(unittest.TestCase):
 
     @slow
     def test_from_after(self) -> None:
-        """The phases of a rule neither run in circles from what it makes, nor find its pattern there again."""
+        """The phases of a rule neither run in circles from its result, nor find its pattern there again."""
         for entry in RULES:
             name = entry.rewriter.name
             case = CASES[name]

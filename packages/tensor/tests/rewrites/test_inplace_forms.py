@@ -47,7 +47,7 @@ class TestInplaceForms(unittest.TestCase):
     def test_native_loops_are_left_to_the_machine(self) -> None:
         x = T.dvector("x")
         for mode, expected in ((FAST_RUN, False), (FAST_RUN.excluding("fusion"), True)):
-            # Without fusion graphs are made to be looked at, and show what is overwritten.
+            # Without fusion graphs are easy to look at, and show overwritten inputs.
             with self.subTest(shown=expected):
                 f: Any = function([x], T.dot(T.exp(x + 1), x), mode=mode)
                 loops = [node.op for node in f.maker.fgraph.toposort() if isinstance(node.op, Elemwise)]

@@ -14,7 +14,7 @@ from theano_tensor.elemwise import Elemwise
 from theano_tensor.shape import MakeVector, SameLengths
 
 RNG = np.random.default_rng(3)
-#: What may be left in a function that works with lengths only.
+#: Ops that may be left in a function that works with lengths only.
 CHEAP = (MakeVector, SameLengths, ShapeI)
 
 

@@ -1,4 +1,4 @@
-"""Lengths that a program compares are compared, whatever rewriting leaves out; others are not compared again."""
+"""Lengths that a program compares are compared after any rewriting; others are not compared again."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ DROPPED: dict[str, Expression] = {
     "grad(max(x + y), x)": lambda x, y: tt.grad((x + y).max(), x),
     "grad(sum(grad), x)": lambda x, y: tt.grad(tt.grad((x * x * y).sum(), x).sum(), x),
 }
-#: What stands between the operands and the expression, or after it.
+#: Views and parts between the operands and the expression, or after it.
 FRAMES: dict[str, Callable[[Expression], Expression]] = {
     "as it is": lambda f: f,
     "summed": lambda f: lambda x, y: f(x, y).sum(),
@@ -94,7 +94,7 @@ SHAPES: dict[int, list[tuple[tuple[int, ...], tuple[int, ...]]]] = {
 
 
 def outcome(f: Callable[..., Any], *arguments: Any) -> np.ndarray | None:
-    """Return what a function gives, or None for an error."""
+    """Return the result of a function, or None for an error."""
     with np.errstate(all="ignore"):
         try:
             return np.asarray(f(*arguments))
@@ -112,7 +112,7 @@ def checks(f: Any) -> list[Any]:
 
 
 def differences(ndim: int, frame: Callable[[Expression], Expression], build: Expression, mode: Any) -> Iterator[str]:
-    """Yield the shapes for which a mode gives something else than what runs as it is written."""
+    """Yield the shapes for which a mode differs from the unrewritten program."""
     x, y = operands(ndim)
     try:
         out = frame(build)(x, y)
@@ -270,7 +270,7 @@ class TestNoWorkComesBack(unittest.TestCase):
 
 
 class TestNothingMore(unittest.TestCase):
-    """What compares the same lengths anyway makes a check needless."""
+    """A node that compares the same lengths anyway makes a check needless."""
 
     def assert_no_checks(self, inputs: list[Variable], outputs: Any, **options: Any) -> None:
         self.assertEqual(checks(function(inputs, outputs, **options)), [])

@@ -18,8 +18,8 @@ from theano_testing.optimize import rules_of
 LEVELS = ("o4", "o3", "o2", "o1", "Stabilization", "unsafe")
 ALL = {"o4", "o3", "unsafe"}
 #: The manual's table: each row, the names of the rewrites that do it, and the levels that have them. Its rows on
-#: devices and sparse matrices belong to other packages. What it leaves open for Stabilization, which needs simple
-#: expressions to recognise others, is not looked at.
+#: devices and sparse matrices belong to other packages. Rules that leave expressions open for Stabilization, which
+#: needs simple expressions to recognise others, is not looked at.
 TABLE: dict[str, tuple[tuple[str, ...], set[str]]] = {
     "merge": (("merge1", "merge2", "merge3"), ALL | {"o2", "o1"}),
     "constant folding": (("constant_folding",), ALL | {"o2", "o1"}),
@@ -62,7 +62,7 @@ ALSO: dict[str, set[str]] = {
 
 
 def names_in(database: RewriteDatabase[Any], query: RewriteQuery) -> set[str]:
-    """Return the names, others included, of what a query selects."""
+    """Return the names of a query's rules, others included."""
     results: set[str] = set()
     for entry, _ in database.selected(query):
         results |= {entry.name} | entry.aliases
@@ -120,7 +120,7 @@ class TestLevels(unittest.TestCase):
 
 
 class TestByName(unittest.TestCase):
-    """A rewrite goes, and comes, by its documented name, by what we call it, and by the names of others with it."""
+    """A rewrite goes, and comes, by its documented name, by our name for it, and by the names of others with it."""
 
     def ops(self, mode: Mode) -> str:
         x = T.dvector("x")
@@ -154,7 +154,7 @@ class TestByName(unittest.TestCase):
 
 
 class TestAsserts(unittest.TestCase):
-    """Checks of what users pass are kept at every level but "unsafe"; what is known to hold is not checked."""
+    """Checks of users' arguments stay at every level but "unsafe"; facts known to hold are not checked."""
 
     def test_kept_or_left_out(self) -> None:
         x = T.dvector("x")

@@ -19,7 +19,7 @@ from theano_testing.tiers import slow
 
 
 class TestLongSums(unittest.TestCase):
-    """A kernel has a bounded number of operands; what is longer is cut in the order of the terms."""
+    """A kernel has a bounded number of operands; a longer sum is cut in the order of the terms."""
 
     def test_sums_and_products_are_cut_in_every_mode(self) -> None:
         rng = np.random.default_rng(3)

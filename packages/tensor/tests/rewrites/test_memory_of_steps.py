@@ -1,4 +1,4 @@
-"""What compiled functions allocate: training steps nothing of the size of a parameter, products no transposed copy."""
+"""Allocations of compiled functions: training steps nothing of the size of a parameter, products no transposed copy."""
 
 from __future__ import annotations
 

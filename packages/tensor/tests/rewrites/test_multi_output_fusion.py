@@ -22,7 +22,7 @@ RNG = np.random.RandomState(11)
 
 
 def keeps_results(node: Apply) -> bool:
-    """Tell whether a node keeps elements besides what it reduces."""
+    """Tell whether a node keeps elements besides its reductions."""
     return isinstance(node.op, FusedReduce) and node.op.n_kept > 0
 
 
@@ -115,7 +115,7 @@ class TestOnePass(OnePassTestCase):
 
 
 class TestApart(OnePassTestCase):
-    """What stays apart, and why."""
+    """Nodes that stay apart, and why."""
 
     def test_a_reduction_alone_stores_no_elements(self) -> None:
         x = tt.dvector("x")

@@ -139,7 +139,7 @@ class TestRandomStates(unittest.TestCase):
 
 
 class TestArgumentsGivenTwice(unittest.TestCase):
-    """A value that is passed twice is overwritten in none of the two places, whatever it is."""
+    """A value that is passed twice is overwritten in none of the two places, of any kind."""
 
     def modes(self) -> list[Mode]:
         return [Mode(linker, "fast_run") for linker in ("cvm", "vm")]

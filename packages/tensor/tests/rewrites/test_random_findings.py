@@ -125,7 +125,7 @@ class SumsOfNothing(unittest.TestCase):
 
 
 class ConstantsOfSmallIntegers(unittest.TestCase):
-    """What is done to a narrow constant on the way must not go round where the expression as written does not."""
+    """A narrow constant must not wrap around on the way where the expression as written does not."""
 
     def test_what_remains_is_subtracted(self) -> None:
         for dtype, narrow, number in (("uint16", "uint8", 1), ("int32", "int8", -128)):

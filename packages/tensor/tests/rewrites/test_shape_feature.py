@@ -69,7 +69,7 @@ class TestShapeFeature(unittest.TestCase):
         self.assertIs(self.feature.shape_of[new], before)
 
     def test_a_chain_is_asked_for_one_by_one(self) -> None:
-        """Each question costs what is not known yet, whatever has been asked before."""
+        """Each question costs only its new part, after any earlier questions."""
         y: Any = self.x
         chain = [y := T.tanh(y) for _ in range(3000)]
         feature = ShapeFeature()
@@ -81,7 +81,7 @@ class TestShapeFeature(unittest.TestCase):
         self.assertEqual(len(other.shape_of[chain[-1]]), 2)
 
     def test_rules_that_give_up_and_outputs_without_shape(self) -> None:
-        """A rule that raises ShapeError leaves the length to the value; what is no tensor has no shape."""
+        """A rule that raises ShapeError leaves the length to the value; a variable that is no tensor has no shape."""
 
         class Odd(Op):
             __props__ = ()

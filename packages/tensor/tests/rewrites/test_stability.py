@@ -122,7 +122,7 @@ class TestLogisticRegression(unittest.TestCase):
         assert_allclose(gradient, a.T @ (expit(z) - b) / 6, rtol=1e-9, atol=1e-12)
 
 
-#: Expression -> what it is for large and small arguments.
+#: Expression -> its values for large and small arguments.
 STABLE: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "log of sigmoid": (lambda z: tt.log(tt.sigmoid(z)), lambda z: -np.logaddexp(0, -z)),
     "log of fraction": (lambda z: tt.log(1 / (1 + tt.exp(-z))), lambda z: -np.logaddexp(0, -z)),

@@ -144,7 +144,7 @@ QUICK = ("flatten", "transpose", "row", "reversed", "rows again")
 
 
 class Behind(unittest.TestCase):
-    """Compares values and gradients of forms with what stands between their halves."""
+    """Compares values and gradients of forms with ops between their halves."""
 
     def check(self, form: str, move: Function, dtype: str, mode: str, with_gradient: bool = True) -> None:
         below, above, values, value, slope = FORMS[form]

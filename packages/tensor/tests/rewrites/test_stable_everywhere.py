@@ -42,7 +42,7 @@ def shares(z: Any) -> Any:
     return special.softmax([z, 2 * z, -z], axis=0)
 
 
-#: Name -> what a user writes, its value, its derivative (of the sum of its elements).
+#: Name -> the user's expression, its value, its derivative (of the sum of its elements).
 ELEMENTWISE: dict[str, tuple[Function, Function, Function]] = {
     "log(erfc(x))": (lambda x: T.log(T.erfc(x)), log_erfc, log_erfc_slope),
     "log(1 - erf(x))": (lambda x: T.log(1 - T.erf(x)), log_erfc, log_erfc_slope),
@@ -300,7 +300,7 @@ class TestCrossEntropy(unittest.TestCase):
         self.check(lambda p, y: -T.log(p[T.arange(y.shape[0]), y]).mean())
 
     def test_single_precision_near_the_largest_score(self) -> None:
-        """The logarithm of the sum is near -1000: what is left of a score keeps the digits of the scores alone."""
+        """The logarithm of the sum is near -1000: the rest of a score keeps the digits of the scores alone."""
         scores = np.array([[-1000.0, -1001.0, -1002.0], [8000.0, 8001.0, 7999.5]], "float32")
         classes = np.array([0, 1])
         expected = -special.log_softmax(scores.astype("float64"), axis=1)

@@ -1,4 +1,4 @@
-"""DebugMode takes what rewrites for accuracy change, and still finds what they do wrong."""
+"""DebugMode accepts the changes of rewrites for accuracy, and still finds their faults."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def mode(*rules: Any, **choices: Any) -> DebugMode:
 
 
 def rule_of(op: Any, exactness: Exactness, replacement: Any) -> Any:
-    """Return a rule that replaces what `op` computes."""
+    """Return a rule that replaces the result of `op`."""
 
     @node_rewriter([op], name="wrong", exactness=exactness)
     def wrong(fgraph: FunctionGraph, node: Apply) -> list[Variable]:

@@ -26,13 +26,13 @@ def tensor(dtype: str, ndim: int) -> Any:
 
 
 def tasks(f: Any) -> list[str]:
-    """Return what a function lets the runtime pool."""
+    """Return the pooling that a function leaves to the runtime."""
     kernels = [instruction.kernel for instruction in f.fn.program.instructions]
     return [kernel.task for kernel in kernels if isinstance(kernel, PoolingKernel)]
 
 
 def forms(dtype: str, shape: Any, ndim: int, mode: str, ignore: bool, linker: Mode) -> dict[str, Any]:
-    """Return pooling and what its derivatives are made of as functions of tensors and a layout."""
+    """Return pooling and the parts of its derivatives as functions of tensors and a layout."""
     x, y, other = (tensor(dtype, len(shape)) for _ in range(3))
     lengths, *layout = operands = [tt.lvector() for _ in range(4)]
     vectors = [[v[i] for i in range(ndim)] for v in operands]

@@ -27,7 +27,7 @@ from theano_linker_c.export import export_c
 
 __all__ = ["STRICT", "Exported"]
 
-#: Whatever a strict compiler of C99 finds is an error.
+#: Any warning of a strict compiler of C99 is an error.
 STRICT = ("-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror")
 #: Tells how long a state is, which only C knows.
 _SIZE = """\
@@ -55,7 +55,7 @@ class Exported:
     text : str
         The source.
     description : dict
-        What the file ``.json`` says.
+        The content of the file ``.json``.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class Exported:
         return [_as_array(*result) for result in results]
 
     def message(self, status: int) -> str:
-        """Return the text for what a call has returned."""
+        """Return the text for the result of a call."""
         tell = self._library.exported_message
         tell.restype = ctypes.c_char_p
         return str(tell(status).decode())

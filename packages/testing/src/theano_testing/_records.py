@@ -34,7 +34,7 @@ Shapes = Sequence[tuple[int, ...]]
 
 @dataclass(frozen=True, slots=True)
 class OpRecord:
-    """What there is to test about an op.
+    """The test data of an op.
 
     Parameters
     ----------

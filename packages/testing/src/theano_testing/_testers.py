@@ -145,7 +145,7 @@ class MockRandomState:
     Parameters
     ----------
     val : float
-        What :meth:`rand` draws; 0 makes the others draw the least number, anything else the greatest.
+        The result of :meth:`rand`; 0 makes the others draw the least number, anything else the greatest.
 
     Examples
     --------
@@ -178,7 +178,7 @@ Check = Callable[[Sequence[Any], Sequence[Any]], Any]
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """What one test case is made of."""
+    """The parts of one test case."""
 
     op: Callable[..., Any]
     expected: Callable[..., Any]
@@ -203,7 +203,7 @@ class _Table:
         return function(inputs, _listed(self.op(*inputs)), mode=self.mode, accept_inplace=True)
 
     def performed(self, given: list[Any]) -> list[Any]:
-        """Return what the op's `perform` makes of the very arrays `given`."""
+        """Return the results of the op's `perform` on the very arrays `given`."""
         node = _listed(self.op(*self.variables(given)))[0].owner
         cells: list[list[Any]] = [[None] for _ in node.outputs]
         node.op.perform(node, given, cells)
@@ -236,7 +236,7 @@ class _Table:
         raise AssertionError("applying the op should have failed")
 
     def check_bad_runtime(self, values: Sequence[Any]) -> None:
-        """Expect an exception from the call, not from what comes before it."""
+        """Expect an exception from the call, not from earlier steps."""
         compiled = self.compiled(values)
         try:
             compiled(*map(_copied, values))
@@ -273,11 +273,11 @@ def make_tester(
     op : callable
         Takes variables; returns one or a list of them.
     expected : callable
-        Takes arrays; returns what the op has to compute, one array or a list.
+        Takes arrays; returns the expected results of the op, one array or a list.
     checks : mapping, optional
-        Description -> function of (inputs, outputs), both lists of arrays after the call; what it returns must be true.
+        Description -> function of (inputs, outputs), both lists of arrays after the call; its result must be true.
     good : mapping, optional
-        Name -> arrays for which the op has to compute what is expected.
+        Name -> arrays for which the op has to give the expected results.
     bad_build : mapping, optional
         Name -> arrays to whose types the op must not apply.
     bad_runtime : mapping, optional
@@ -351,7 +351,7 @@ def make_broadcast_tester(
     name : str, optional
         By default the name of the op and "Tester".
     inplace : bool
-        Whether the op works in place: after its `perform`, its first input must then be what its first output is.
+        Whether the op works in place: after its `perform`, its first input must then equal its first output.
     **kwargs
         `good`, `bad_build`, `bad_runtime`, `grad` and the rest of :func:`make_tester`.
 

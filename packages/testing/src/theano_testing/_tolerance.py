@@ -72,7 +72,7 @@ def assert_allclose(
     Raises
     ------
     AssertionError
-        Saying how many elements differ, which one most, by how much, and what was allowed.
+        Saying how many elements differ, which one most, by how much, and the tolerance.
 
     Examples
     --------

@@ -31,7 +31,7 @@ class GradientError(Exception):
     val1, val2 : float
         The gradient under test and the numeric one, there.
     abs_err, rel_err, abs_tol, rel_tol : float
-        The errors there, and what was allowed.
+        The errors there, and the tolerances.
     """
 
     def __init__(

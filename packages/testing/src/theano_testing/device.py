@@ -30,7 +30,7 @@ OFFSET = 256
 
 @cache
 def opencl_context(devname: str | None = None) -> GpuContext:
-    """Return a context on a device of OpenCL, or on the one that tests are told to run on, the same each time.
+    """Return a context on a device of OpenCL, or on the device of the tests' settings, the same each time.
 
     Raises
     ------
@@ -52,7 +52,7 @@ def card_context(devname: str | None = None) -> GpuContext:
 
 
 def null_context() -> GpuContext:
-    """Return a new context of the driver that runs nothing, and says what it was asked to run."""
+    """Return a new context of the driver that runs nothing, and lists its requests."""
     return open_context("null0")
 
 

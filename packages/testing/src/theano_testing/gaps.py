@@ -2,7 +2,7 @@
 
     python -m theano_testing.gaps theano_tensor --tests packages/tensor/tests
 
-lists, one a line, each class of ops of the given packages and what it lacks, and fails if there is any. Reasons given
+lists, one a line, each class of ops of the given packages and its gaps, and fails if there is any. Reasons given
 with ``declare_absent`` count as answers. Records are those that the test modules below the given folders make.
 """
 
@@ -47,13 +47,13 @@ __all__ = [
     "without_batch_rule",
 ]
 
-#: What an op may lack, in the order of reports.
+#: Things that an op may lack, in the order of reports.
 ASPECTS = ("gradient", "R-op", "shape rule", "record")
 
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A class of ops and what it lacks.
+    """A class of ops and its gaps.
 
     Attributes
     ----------
@@ -107,7 +107,7 @@ def op_classes(packages: Iterable[str]) -> list[type[Op]]:
 
 
 def find_gaps(packages: Iterable[str], records: Sequence[OpRecord] | None = None) -> list[Gap]:
-    """Return what the ops of some packages lack.
+    """Return the gaps of the ops of some packages.
 
     Parameters
     ----------
@@ -115,8 +115,8 @@ def find_gaps(packages: Iterable[str], records: Sequence[OpRecord] | None = None
         Names of packages or modules.
     records : sequence of OpRecord, optional
         By default all that tests have been made of so far in this process (`op_tests`). An op has a record if it
-        occurs in the expression that a record builds. A class with subclasses counts as a base of theirs: it lacks what
-    they lack.
+        occurs in the expression that a record builds. A class with subclasses counts as a base of theirs: it has
+        their gaps.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What tests of devices share: which of them are there is known when test modules are imported.
+"""Shared parts of tests of devices: the list of present devices is known when test modules are imported.
 
 Examples
 --------
@@ -32,13 +32,13 @@ _Case = TypeVar("_Case", bound=unittest.TestCase)
 
 
 def tested_device() -> str:
-    """Return the name of the device on which tests of devices run: "opencl", or what ``THEANO_TEST_CONTEXT`` names."""
+    """Return the name of the device on which tests of devices run: "opencl", or the one in ``THEANO_TEST_CONTEXT``."""
     return os.environ.get(CONTEXT_VARIABLE) or "opencl"
 
 
 @cache
 def has_opencl() -> bool:
-    """Tell whether the tested device is there, so that what tests compute on devices can be compared.
+    """Tell whether the tested device is there, so that results of tests on devices can be compared.
 
     Raises
     ------

@@ -107,7 +107,7 @@ def compare_machines(
     Returns
     -------
     list
-        What the native machine gave.
+        The result of the native machine.
 
     Raises
     ------
@@ -138,7 +138,7 @@ def compare_errors(
     for linker in MACHINES:
         try:
             run_on(linker, inputs, outputs, values, optimizer)
-        except Exception as error:  # noqa: BLE001  # whatever it is, it is compared
+        except Exception as error:  # noqa: BLE001  # any error is compared
             found.append(error)
         else:
             raise AssertionError(f"machine {linker} accepted {values!r}")

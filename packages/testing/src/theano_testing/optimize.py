@@ -1,4 +1,4 @@
-"""Checks of rewrites, for those who write them: that a rule fires, that values stay, that rules commute.
+"""Checks of rewrites, for their authors: that a rule fires, that values stay, that rules commute.
 
 They need the graph and the rewriting layer only. Values are computed by an interpreter over ``perform``, or by an
 evaluator that is given, such as a compiled function.
@@ -37,7 +37,7 @@ Sample: TypeAlias = Callable[[Variable, random.Random], Any]
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """A graph before and after rewriting, and what happened.
+    """A graph before and after rewriting, and its trace.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ def apply_rewrite(
     rewriter : NodeRewriter or GraphRewriter
     inputs, outputs : sequence of Variable
     trace : RewriteTrace, optional
-        Where to record what fires.
+        Records the rules that fire.
     """
     before = FunctionGraph(list(inputs), list(outputs))
     after = before.clone()
@@ -196,7 +196,7 @@ def check_fires(
     rule : NodeRewriter or str
         The rule or its name.
     pipeline : GraphRewriter
-        All the rewriting that an expression goes through: what a query of a database builds, say.
+        All the rewriting that an expression goes through: a query of a database, say.
     inputs, outputs : sequence of Variable
 
     Returns
@@ -231,7 +231,7 @@ def check_fires(
 
 @dataclass(frozen=True, slots=True)
 class Shuffled:
-    """What rules make of an expression in one order.
+    """The results of rules on an expression in one order.
 
     Attributes
     ----------
@@ -286,7 +286,7 @@ def check_commute(
     shuffles: int = 10,
     seed: int | None = None,
 ) -> FunctionGraph:
-    """Check that the rules of a phase give the same expression in whatever order they are asked.
+    """Check that the rules of a phase give the same expression in any order.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
-"""Replays programs and checks what they overwrite, put off and let go of.
+"""Replays programs and checks the values that they overwrite, put off and let go of.
 
-Nothing here is shared with what makes these decisions (`theano_linker_c._overwriting`): a program is followed
+Nothing here is shared with the code that makes these decisions (`theano_linker_c._overwriting`): a program is followed
 instruction by instruction, with the blocks of memory in which each value may lie, and each event that changes a block
 or lets go of a register is held against everything that is read afterwards.
 """
@@ -19,7 +19,7 @@ END = 1 << 60
 
 
 class OverwritingError(AssertionError):
-    """A program overwrites or lets go of what is read later."""
+    """A program overwrites or lets go of a value that is read later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +115,8 @@ def _step(replay: _Replay, i: int, instruction: Instruction, runs_before: Callab
         donors = instruction.donors[k] if k < len(instruction.donors) else ()
         for position in donors:
             _change(replay, i, (inputs[position],), "puts its result into")
-        # What was in the memory of a donor is read no more, as was just checked, and one result alone can get it: what
-        # is put there shares its memory with no other value.
+        # The content of a donor's memory is read no more, as was just checked, and one result alone can get it: the
+        # value is put there shares its memory with no other value.
         sources = [*op.view_map.get(k, ()), *op.destroy_map.get(k, ())]
         if instruction.waits is not None:
             sources.append(0)
@@ -138,7 +138,7 @@ def _change(replay: _Replay, i: int, registers: tuple[int, ...], what: str) -> N
 
 
 def _order(program: Program) -> Callable[[int, int], bool]:
-    """Return what tells whether one instruction has certainly run, if it ever runs, when another one runs."""
+    """Return a function that tells whether one instruction, if it ever runs, has run when another one runs."""
     if program.schedule is None:
         return lambda first, second: first < second
     maker = {register: i for i, x in enumerate(program.instructions) for register in x.outputs}
@@ -160,7 +160,7 @@ def _order(program: Program) -> Callable[[int, int], bool]:
 
 
 def _check_event(replay: _Replay, event: _Event, runs_before: Callable[[int, int], bool]) -> None:
-    """No value that may lie in what is changed is read by the same instruction, or when it is changed."""
+    """No value that may lie in changed memory is read by the same instruction, or when it is changed."""
     program = replay.program
     node = program.instructions[event.at].node
     by_op = event.what.startswith("overwrites")

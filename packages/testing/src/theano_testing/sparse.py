@@ -94,7 +94,7 @@ def _drawn(kind: SparseType, shape: tuple[int, int], p: float, bounds: tuple[flo
 
 
 def _bounds(dtype: str, gap: Sequence[float] | None) -> tuple[float, float]:
-    """Return the least number that is drawn, and what all are less than."""
+    """Return the least number of the draws, and their bound."""
     if dtype not in all_dtypes:
         raise TypeError(
             format_error(f"sparse matrices do not have the dtype {dtype}", hint="see theano_sparse.all_dtypes")

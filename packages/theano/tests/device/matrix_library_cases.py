@@ -17,7 +17,7 @@ from theano.tensor import nlinalg
 from theano_gpuarray.contexts import open_context, reg_context
 from theano_graph import Variable
 
-assert theano.gpuarray  # it is what makes functions use devices
+assert theano.gpuarray  # its import makes functions use devices
 NAME = "stand_in"
 FAKE = os.environ["THEANO_TEST_FAKE"]
 fake = ctypes.CDLL(FAKE)

@@ -1,4 +1,4 @@
-"""Archives of what is on devices, loaded without trust: on the same device, where it is missing, and on the host."""
+"""Archives of device values, loaded without trust: on the same device, where it is missing, and on the host."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The modules of `theano.gpuarray` beside those that the manual indexes, by the names that programs use."""
+"""The modules of `theano.gpuarray` that the manual does not index, by the names that programs use."""
 
 from __future__ import annotations
 

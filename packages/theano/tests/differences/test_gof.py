@@ -1,4 +1,4 @@
-"""What is different on purpose in graphs, rewriters and linkers: one class for each row of docs/differences.md."""
+"""Differences on purpose in graphs, rewriters and linkers: one class for each row of docs/differences.md."""
 
 from __future__ import annotations
 

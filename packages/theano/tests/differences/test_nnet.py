@@ -1,4 +1,4 @@
-"""What neural networks and signals do differently from Theano 1.0, row by row."""
+"""Differences from Theano 1.0 in neural networks and signals, row by row."""
 
 from __future__ import annotations
 
@@ -118,5 +118,5 @@ class TestNumpyOfTests(unittest.TestCase):
         rows = [np.arange(2), np.arange(2)]
         if np.lib.NumpyVersion(np.__version__) >= "2.0.0":
             with self.assertRaisesRegex(TypeError, "sequence"):
-                np.stack(row for row in rows)  # type: ignore[call-overload]  # what is refused
+                np.stack(row for row in rows)  # type: ignore[call-overload]  # this is refused
         self.assertEqual(np.stack(rows).shape, (2, 2))

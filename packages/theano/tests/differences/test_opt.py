@@ -1,4 +1,4 @@
-"""What rewriting makes of graphs, where it differs on purpose from Theano 1.0; one class for each row of the page."""
+"""Differences from Theano 1.0 on purpose in rewritten graphs; one class for each row of the page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What loops do differently from Theano 1.0, row by row."""
+"""Differences from Theano 1.0 in loops, row by row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tensors: what differs from Theano 1.0 on purpose."""
+"""Differences from Theano 1.0 on purpose in tensors."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ class External:
         return results
 
     def __call__(self, *values: Any, expected: Sequence[int] | None = None) -> list[Any]:
-        """Return matrices for matrices; None stands for zeros, and for what is not wanted or has no elements."""
+        """Return matrices for matrices; None stands for zeros, and for results not asked for or without elements."""
         operands = [None if v is None else np.asarray(v, "float64").ravel(order="F") for v in values]
         pointers = (_REALS * len(self.arguments))(*(_REALS() if v is None else _pointer(v) for v in operands))
         results: list[Any] = []

@@ -1,4 +1,4 @@
-"""What `export_c` and `c_pointer` say of arguments that are none."""
+"""Errors of `export_c` and `c_pointer` for wrong arguments."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class TestArguments(unittest.TestCase):
         self.check(TypeError, "expected a dict", self.f, self.path, shapes=[(3,)])
 
     def test_derivatives(self) -> None:
-        """They are CasADi's; and what asks for lengths is named."""
+        """They are CasADi's; and the argument that asks for lengths is named."""
         self.check(ValueError, "is for abi='casadi'", self.f, self.path, derivatives=2)
         self.check(TypeError, "abi='casadi': the lengths .* leave out abi='casadi'", self.f, self.path, abi="casadi")
         self.check(TypeError, "static=True: the lengths .* leave out static=True", self.f, self.path, static=True)

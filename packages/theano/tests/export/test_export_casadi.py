@@ -58,7 +58,7 @@ class TestValues(unittest.TestCase):
                         self.assertIsNone(result[k])
 
     def test_jacobian(self) -> None:
-        """Blocks are the derivatives, and those that are zero have no elements."""
+        """Blocks are the derivatives, and zero ones have no elements."""
         path = built(self.fn, self.folder, "f", shapes=self.shapes)
         f, jac = External(path, "f"), External(path, "jac_f")
         self.assertEqual(len(jac.arguments), len(f.arguments) + len(f.results))
@@ -113,7 +113,7 @@ class TestValues(unittest.TestCase):
         self.assertAlmostEqual(f(value)[0][0, 0], float(fn(value)))
 
     def test_failed_call(self) -> None:
-        """CasADi is told of an error by the status."""
+        """CasADi learns of an error by the status."""
         x = T.dvector("x")
         fn = theano.function([x], x[T.cast(x[0], "int64")])
         f = External(built(fn, self.folder, "f", shapes={x: (2,)}, derivatives=0), "f")
@@ -131,7 +131,7 @@ class TestValues(unittest.TestCase):
 
 
 class TestRefusals(unittest.TestCase):
-    """What CasADi does not take."""
+    """Arguments that CasADi does not take."""
 
     def refused(self, kind: type[Exception], text: str, fn: Any, name: str = "f", **options: Any) -> None:
         """Look at an error."""

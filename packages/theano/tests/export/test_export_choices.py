@@ -42,7 +42,7 @@ class TestChoices(unittest.TestCase):
             check(f, (value, _normal(3, 3), _normal(3, 3)), (value, _normal(2, 2), _normal(2, 2)))
 
     def test_errors(self) -> None:
-        """What is not chosen is no error."""
+        """An error in the branch not chosen is none."""
         i, x = T.lscalar("i"), T.dvector("x")
         f = theano.function([i, x], ifelse(i < x.shape[0], x[i], T.constant(-1.0, dtype="float64")))
         check(f, (1, np.arange(3.0)), (7, np.arange(3.0)))

@@ -1,4 +1,4 @@
-"""Exported C computes what the function computes, kernel by kernel, with known and unknown lengths."""
+"""Exported C computes the function's values, kernel by kernel, with known and unknown lengths."""
 
 from __future__ import annotations
 
@@ -215,7 +215,7 @@ class TestShapes(unittest.TestCase):
         check(theano.function([x, y], out), (RNG.normal(size=(3, 4)), RNG.normal(size=(3, 4))))
 
     def test_reshaping(self) -> None:
-        """Known and computed shapes, of views too."""
+        """Static and computed shapes, of views too."""
         x = T.dmatrix("x")
         out = [
             x.reshape((2, -1)),

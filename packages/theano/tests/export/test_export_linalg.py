@@ -203,7 +203,7 @@ class TestStacks(unittest.TestCase):
                 check(f, (RNG.normal(size=shape),))
 
     def test_errors(self) -> None:
-        """What is wrong with one of the matrices is told; and what has no form is refused with its line."""
+        """A fault of one of the matrices is reported; and an op without a form is refused with its line."""
         a, b = T.dtensor3("a"), T.dtensor3("b")
         exported = Exported(theano.function([a], slinalg.cholesky(a)))
         with self.assertRaisesRegex(ValueError, "not positive definite"):

@@ -18,7 +18,8 @@ from .harness import STRICT, Exported
 
 #: Nothing is compiled for the process itself.
 PLAIN = theano.Mode("py", None)
-#: Keywords of C and C++, functions, types, macros, names of the exported code itself, and what is no name at all.
+#: Keywords of C and C++, functions, types, macros, names of the exported code itself, and texts that are no name at
+#: all.
 NAMES = (
     ("exp", "log", "memcpy", "free", "NULL", "NAN", "INFINITY", "EOF", "I"),
     ("for", "bool", "_Complex", "nullptr", "class", "int64_t", "double", "FILE", "INT64_MAX", "M_PI", "stdout", "unix"),

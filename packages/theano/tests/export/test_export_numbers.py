@@ -18,7 +18,7 @@ from .harness import Exported
 
 #: Nothing is compiled for the process itself.
 PLAIN = theano.Mode("py", "fast_compile")
-#: What has no meaning in C ends the process.
+#: Undefined behaviour in C ends the process.
 UNDEFINED = ("-O1", "-fsanitize=undefined", "-fno-sanitize-recover=undefined", "-Wno-error")
 
 
@@ -60,7 +60,7 @@ class TestIntegers(unittest.TestCase):
 
 
 class TestLengths(unittest.TestCase):
-    """Lengths whose products are larger than a number of C, and slices to the ends of what numbers can say."""
+    """Lengths whose products are larger than a number of C, and slices to the ends of the range of numbers."""
 
     def test_too_much_memory(self) -> None:
         """The call fails; it does not take a piece of memory that is too small."""

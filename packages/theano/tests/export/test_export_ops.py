@@ -86,7 +86,7 @@ class TestDtypes(unittest.TestCase):
 
 
 class TestSorting(unittest.TestCase):
-    """Sorting, and what is found by it."""
+    """Sorting, and searching."""
 
     def test_sort(self) -> None:
         """All axes, floats with NaN and integers."""
@@ -133,7 +133,7 @@ class TestMoving(unittest.TestCase):
     """Diagonals, and elements that are moved."""
 
     def test_diagonals(self) -> None:
-        """Taken out, put in, filled."""
+        """Elements taken out, put in, filled."""
         x, v = T.dtensor3("x"), T.dvector("v")
         out = [
             T.diagonal(x, 1, 0, 2),

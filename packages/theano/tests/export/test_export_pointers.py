@@ -90,7 +90,7 @@ class TestNumbers(unittest.TestCase):
         self.assertEqual(theano.function([i], i * 2).c_pointer("int64_t(int)")(2**30), 2**31)
 
     def test_wrong_signatures(self) -> None:
-        """What does not fit is refused, with the signature that does."""
+        """Arguments that do not fit are refused, with the signature that does."""
         f = theano.function([self.x, self.y], self.x * self.y)
         for text in ("double(double)", "void(double, double)", "double(double, double, double)", "double(double *)"):
             with self.assertRaisesRegex(ValueError, r"does not fit[^|]*double\(double, double\)"):

@@ -1,4 +1,4 @@
-"""Exported products: lengths beside those of tiles and blocks, all layouts, sums with what was there, new state."""
+"""Exported products: lengths beside those of tiles and blocks, all layouts, sums with old contents, new state."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ EXAMPLE = Path(__file__).resolve().parents[4] / "examples" / "export"
 
 
 def run(*command: object, folder: str) -> str:
-    """Run a program, and return what it prints."""
+    """Run a program, and return its output."""
     words = [str(word) for word in command]
     done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{words}\n{done.stdout}{done.stderr}"
@@ -25,7 +25,7 @@ def run(*command: object, folder: str) -> str:
 
 
 class Example(unittest.TestCase):
-    """The folder of the example, with what it has exported and what Python has found."""
+    """The folder of the example, with the exported files and the results of Python."""
 
     def setUp(self) -> None:
         folder = tempfile.TemporaryDirectory()
@@ -34,7 +34,7 @@ class Example(unittest.TestCase):
         self.wanted = run(sys.executable, EXAMPLE / "logistic.py", self.folder, folder=self.folder).strip().split(", ")
 
     def train(self, programs: str) -> str:
-        """Train in C, compare with Python, and return the path of what has been learned."""
+        """Train in C, compare with Python, and return the path of the learnt weights."""
         state = str(Path(self.folder, "trained.state"))
         trained = run(f"{programs}/train", "data.txt", 200, state, folder=self.folder)
         self.assertEqual(trained.strip(), self.wanted[0])
@@ -54,7 +54,7 @@ class TestExample(Example):
 
 
 class TestModels(unittest.TestCase):
-    """Programs that print what a model computes."""
+    """Programs that print the results of a model."""
 
     @slow
     def test_models(self) -> None:

@@ -58,7 +58,7 @@ class TestNumPy(unittest.TestCase):
     """States of NumPy's generators."""
 
     def test_draws(self) -> None:
-        """Bit for bit what RandomState draws, over several calls."""
+        """Bit for bit the draws of RandomState, over several calls."""
         streams = RandomStreams(3)
         n = T.lscalar("n")
         out = [
@@ -96,7 +96,7 @@ class TestNumPy(unittest.TestCase):
         check(theano.function([], drawn, updates={state: after}), (), (), tolerance=0)
 
     def test_draws_of_a_generator(self) -> None:
-        """Bit for bit what a Generator draws; integers of 32 bits are halves of words, of which one is left over."""
+        """Bit for bit the draws of a Generator; integers of 32 bits are halves of words, of which one is left over."""
         raw, n = T.raw_random, T.lscalar("n")
         state = theano.shared(np.random.default_rng(6), "state")
         out, after = [], state
@@ -153,7 +153,7 @@ class TestNumPy(unittest.TestCase):
                 exported(np.array(wrong, "float32"))
 
     def test_wrong_parameters(self) -> None:
-        """Chances and means that are none are told."""
+        """Invalid chances and means are reported."""
         p, streams = T.dscalar("p"), RandomStreams(3)
         counts, events = streams.binomial((2,), p=p), streams.poisson((2,), lam=p)
         for drawn, text in ((counts, "between 0 and 1"), (events, "negative or too large")):
@@ -164,7 +164,7 @@ class TestNumPy(unittest.TestCase):
                     exported(value)
 
     def test_refused(self) -> None:
-        """What has no form in C is named."""
+        """An op without a form in C is named."""
         with self.assertRaisesRegex(TypeError, "(?s)choice.*permutation"):
             Exported(theano.function([], RandomStreams(3).choice((4,), a=3)))
         state = theano.shared(np.random.Generator(np.random.Philox(5)))

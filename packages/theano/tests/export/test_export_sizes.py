@@ -1,4 +1,4 @@
-"""Sizes that exported C computes from values: those that C cannot count are errors, and nothing is written then."""
+"""Sizes that exported C computes from values: a size beyond C's range is an error, and nothing is written then."""
 
 from __future__ import annotations
 

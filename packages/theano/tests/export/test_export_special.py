@@ -29,7 +29,7 @@ class TestSpecial(unittest.TestCase):
             check(f, (values,), (EDGES,), tolerance=2e-12)
 
     def test_poles(self) -> None:
-        """Releases of SciPy differ in what gamma is where it has no value: infinite or NaN, but no number."""
+        """Releases of SciPy differ in gamma at its poles: infinite or NaN, but no number."""
         x = T.dvector("x")
         (result,) = Exported(theano.function([x], T.gamma(x)))([-1.0, -2.0, -np.inf])
         self.assertFalse(np.isfinite(result).any(), result)

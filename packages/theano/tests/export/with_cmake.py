@@ -13,7 +13,7 @@ class TestBuilds(Example):
     """Training in C, and prediction in C++."""
 
     def check(self, programs: str) -> None:
-        """Run both programs, and compare what they find with what Python has found."""
+        """Run both programs, and compare their results with those of Python."""
         state = self.train(programs)
         result = run(f"{programs}/predict_rows", "data.txt", state, folder=self.folder)
         self.assertEqual(result.strip(), self.wanted[1])

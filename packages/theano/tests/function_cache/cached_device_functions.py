@@ -30,7 +30,7 @@ X = np.arange(20, dtype="float32").reshape(5, 4) / 10
 
 
 def runner_of(function: Any) -> Any:
-    """Return what runs the nodes of a function that run together."""
+    """Return the callable of the nodes of a function that run together."""
     (op,) = [x.node.op for x in function.machine.program.instructions if isinstance(x.node.op, Cluster)]
     return op.run
 

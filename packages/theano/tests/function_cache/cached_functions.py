@@ -54,7 +54,7 @@ class Unpicklable:
 
 
 class Unnamed(theano.Op):
-    """One that does not say what it consists of."""
+    """An op that does not declare its content."""
 
     itypes = otypes = (T.dvector,)
 
@@ -410,7 +410,7 @@ class DifferentTests(CachedTestCase):
         with mock.patch.object(sys, "path", [folder, *sys.path]):
             module: Any = importlib.import_module(name)
         self.addCleanup(sys.modules.pop, name)
-        # What is folded depends on more than the text of the op.
+        # The folded value depends on more than the text of the op.
         for factor in (2.0, 3.0):
             with mock.patch.dict(os.environ, {"FACTOR": str(factor)}):
                 function = self.check_missed([self.x], module.Scaled()(T.constant(np.ones(2))) + self.x)
@@ -423,7 +423,8 @@ class DifferentTests(CachedTestCase):
             value[999, 998] += change
             return T.dot(T.constant(value), self.x)
 
-        # What the caller gives is told by its content and not written, what rewriting makes of it is too large.
+        # The hash covers the content of the caller's arguments, which are not written; the rewritten graph is too
+        # large.
         built, result = self.twice([self.x], with_change(0.0))
         value = np.ones(1000)
         np.testing.assert_array_equal(result(value), built(value))
@@ -440,7 +441,7 @@ class DifferentTests(CachedTestCase):
 
 
 class LargeTests(CachedTestCase):
-    """What is cached where nobody has asked for it: functions of large graphs."""
+    """Functions that are cached by default: those of large graphs."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -449,7 +450,7 @@ class LargeTests(CachedTestCase):
         self.addCleanup(change.__exit__)
 
     def build(self, *args: Any, **kwargs: Any) -> tuple[bool, Any]:
-        # What the others look at, `Mode.rewrite` in other clothes, would be noticed.
+        # A function that others look at, `Mode.rewrite` in other clothes, would be noticed.
         function = theano.function(*args, **kwargs)
         return bool(function.maker.profile.parts), function
 

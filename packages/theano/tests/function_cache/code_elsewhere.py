@@ -11,7 +11,7 @@ import unittest
 from pathlib import Path
 
 _MODULES = {
-    # A rewrite reaches its factor by an import inside, by a member of a module, and by what these use.
+    # A rewrite reaches its factor by an import inside, by a member of a module, and by their own references.
     "rules": """
 import theano
 import theano.tensor as T
@@ -57,7 +57,7 @@ def unused():
     "last": "AMOUNT = 1.0\n",
     "beside": "import inner\n",
     "inner": "def term(x):\n    return x - 2.0\n",
-    # Variables as those of a package for models: what they belong to imports inside of functions.
+    # Variables as those of a package for models: their owners import inside of functions.
     "models": """
 import theano.tensor as T
 
@@ -113,7 +113,7 @@ import theano.tensor as T
 _TAIL = """
 print(json.dumps([bool(f.maker.profile.parts), f([0.0, 1.0]).tolist()]))
 """
-#: Here, what is imported inside of functions has not been loaded when the function is looked for.
+#: Here, modules imported inside of functions have not been loaded when the function is looked for.
 _RULES = _HEAD + "import rules\nx = T.dvector('x')\nf = theano.function([x], rules.Scaled()(x))" + _TAIL
 _LOADED = _HEAD + "import helpers, last, rules\nx = T.dvector('x')\nf = theano.function([x], rules.Scaled()(x))" + _TAIL
 _FREE = (
@@ -152,7 +152,7 @@ class CodeElsewhere(unittest.TestCase):
         (self.folder / f"{name}.py").write_text(text.replace(old, new))
 
     def check(self, program: str, rewritten: bool, last: float) -> None:
-        """Compare with whether the function was rewritten, and what it makes of 1."""
+        """Compare with whether the function was rewritten, and its value at 1."""
         flags = f"base_compiledir={self.folder}/theano,function_cache=True,gcc.cxxflags=-O0"
         environment = {**os.environ, "PYTHONPATH": str(self.folder), "PYTHONDONTWRITEBYTECODE": "1"}
         environment["THEANO_FLAGS"] = ",".join(filter(None, [os.environ.get("THEANO_FLAGS"), flags]))
@@ -178,7 +178,7 @@ class CodeElsewhere(unittest.TestCase):
                 self.change(name, old, new)
                 self.check(_LOADED, True, result)
                 self.change(name, old, old)
-        # What nothing reaches does not count.
+        # Unreachable code does not count.
         self.change("deeper", "return 1\n", "return 2\n")
         self.check(_LOADED, False, 2.0)
 

@@ -108,7 +108,7 @@ class CallTests(RestoredTestCase):
 
 class LookTests(RestoredTestCase):
     def check(self, look: Callable[[Any], Any], **kwargs: Any) -> None:
-        """Check that a look finds what it finds of a built function."""
+        """Check that a look at it gives the facts of a built function."""
         built, result = self.functions(**kwargs)
         expected = look(built)
         self.s.set_value(np.ones(3))

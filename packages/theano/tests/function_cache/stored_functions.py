@@ -1,4 +1,4 @@
-"""Functions are put on disk later than they are made: whatever happens meanwhile."""
+"""Functions are put on disk later than they are made: with any event between."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from theano_linker_c import finish_storing
 from theano_linker_c.compiler import CompilerOptions
 from theano_linker_c.kernels import library
 
-#: These tests look at what waits inside of the linker.
+#: These tests look at the queue inside of the linker.
 _stores: Any = sys.modules[finish_storing.__module__]
 
 
@@ -186,7 +186,7 @@ class MeanwhileTests(StoredTestCase):
     def test_the_library_changes_no_constants(self) -> None:
         theano.function([self.x], self.wave())
         changed = sys.modules["theano_linker_c._function._cached._loaded"].changed_constants
-        self.assertEqual([name for name, _ in changed()], [f"{_stores.__name__}._GRACE"])  # what `setUp` changes
+        self.assertEqual([name for name, _ in changed()], [f"{_stores.__name__}._GRACE"])  # changed by `setUp`
         groups = "theano_tensor.rewrites._groups"
         for value, names_found in ((30, []), (30.0, [f"{groups}.MAX_OPERANDS"]), (None, [f"{groups}.MAX_OPERANDS"])):
             with self.subTest(value=value), mock.patch(f"{groups}.MAX_OPERANDS", value):

@@ -43,7 +43,7 @@ os.replace = replace
     + BUILD
 )
 
-#: Stores in the background what needs the library of kernels, while the library is held by who waits for the compiler.
+#: Stores in the background need the library of kernels, while the thread that waits for the compiler holds it.
 LOCKED = """
 import sys, threading
 import theano, theano.tensor as T

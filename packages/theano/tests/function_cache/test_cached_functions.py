@@ -1,6 +1,6 @@
 """Functions that are cached on disk, tested in a process of its own.
 
-What other tests have registered in this one (rewrites that are closures, say) would count as missing keys. The process
+Registrations of other tests in this process (rewrites that are closures, say) would count as missing keys. The process
 has a compile directory of its own too, since these tests look at which functions lie there.
 """
 

@@ -1,4 +1,4 @@
-"""The walks over graphs that the runtime does in C: they find what those in Python find."""
+"""The walks over graphs that the runtime does in C: they agree with those in Python."""
 
 from __future__ import annotations
 

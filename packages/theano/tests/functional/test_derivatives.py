@@ -156,7 +156,7 @@ class TestGrad(unittest.TestCase):
         self.assertEqual(T.grad(lambda x, y: x * y, 1)(3.0, 4.0), 3)
         self.assertEqual(theano.jit(theano.grad(T.exp))(0.0), 1)
         with self.assertRaises(TypeError):
-            T.grad(T.dscalar("x"))  # type: ignore[call-overload]  # what is wrong is the test
+            T.grad(T.dscalar("x"))  # type: ignore[call-overload]  # the missing argument is the test
 
     def test_symbolic_arguments(self) -> None:
         x = T.dvector("x")

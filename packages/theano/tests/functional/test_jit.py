@@ -1,4 +1,4 @@
-"""`theano.jit`: values, structures, kinds of arguments, methods, threads, errors, and what it compiles."""
+"""`theano.jit`: values, structures, kinds of arguments, methods, threads, errors, and compiled functions."""
 
 from __future__ import annotations
 
@@ -455,7 +455,7 @@ class TestGraphs(unittest.TestCase):
                 for n in range(20):
                     x = np.ones((2,) * (n % 3 + 1)) * k
                     np.testing.assert_allclose(f(x), np.exp(x).sum() + x)
-            except Exception as error:  # noqa: BLE001  # whatever it is, the test tells of it
+            except Exception as error:  # noqa: BLE001  # the test reports any error
                 failures.append(error)
 
         threads = [threading.Thread(target=work, args=(k,)) for k in range(6)]
@@ -467,7 +467,7 @@ class TestGraphs(unittest.TestCase):
 
 
 class TestHints(unittest.TestCase):
-    """What Python asks of symbolic values, with the user's line and what to write."""
+    """Python's requests to symbolic values, with the user's line and the code to write."""
 
     def check(self, function: Any, *words: str, args: Any = (1.0,)) -> None:
         line = function.__code__.co_firstlineno

@@ -20,7 +20,7 @@ UNSET = object()
 
 
 class _Slots:
-    """What is asked of a class of nodes again and again; one object each, so that pickles refer to it."""
+    """Frequent facts about a class of nodes; one object each, so that pickles refer to it."""
 
     def __init__(self, cls: type) -> None:
         names: list[str] = []
@@ -34,7 +34,7 @@ class _Slots:
         self.is_plain = _pickles_as_nodes_do(cls)
 
 
-#: What a class can say about its pickles.
+#: How instances of a class are pickled.
 _PICKLING = ("__reduce__", "__reduce_ex__", "__getstate__", "__setstate__", "__getnewargs__", "__getnewargs_ex__")
 _slots_of: dict[type, _Slots] = {}
 
@@ -64,7 +64,7 @@ def is_plain(cls: type) -> bool:
 
 
 def slot_names(cls: type) -> tuple[str, ...]:
-    """Return the names of the attributes that a class of nodes has places for, without those that are no state."""
+    """Return the names of the slots of a class of nodes, without slots that hold no state."""
     return _slots_of_class(cls).names
 
 
@@ -135,9 +135,9 @@ def new_node(cls: type[NodeT], ancestors: object = None) -> NodeT:
 class _PicklingHook:
     """The functions that nodes call; set once, when the package is imported."""
 
-    #: What a variable reduces to; None where it is pickled with its attributes.
+    #: The reduced form of a variable; None where it is pickled with its attributes.
     reduce_variable: Callable[[Variable], tuple[Any, ...] | None]
-    #: What an apply node reduces to, given a function that reduces it with its attributes.
+    #: The reduced form of an apply node, by a function that reduces it with its attributes.
     reduce_apply: Callable[[Apply, Callable[[], tuple[Any, ...]]], tuple[Any, ...]]
     deep_copy: Callable[[Node, dict[int, Any]], Any]
 
@@ -161,7 +161,7 @@ eval_hook = _EvalHook()
 def set_eval_hook(
     function: Callable[[Variable, Mapping[Any, Any]], Any], functions: Callable[[Variable], Any] | None = None
 ) -> None:
-    """Say what runs behind :meth:`Variable.eval`; called once by the layer that compiles graphs.
+    """Set the function behind :meth:`Variable.eval`; called once by the layer that compiles graphs.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ from ._type import AutoName, NoParams, OpT, Tag, TagOfNode, Type, VariableT
 
 
 class Node(ShownAsHtml):
-    """What variables and apply nodes have in common: an identity, a scratchpad and an origin."""
+    """Common base of variables and apply nodes: an identity, a scratchpad and an origin."""
 
     __slots__ = ("__weakref__", "_membership", "_tag", "origin")
     #: The function graph that the node belongs to, in that graph's own terms; None, or unset, for free ones.
@@ -80,7 +80,7 @@ class Variable(ComparedByIdentity, Node):
     Parameters
     ----------
     type : Type
-        What values it can have.
+        The set of its values.
     owner : Apply, optional
         The node that computes it; None for inputs.
     index : int, optional
@@ -144,7 +144,7 @@ class Variable(ComparedByIdentity, Node):
     def __reduce_ex__(self, protocol: Any) -> Any:
         return pickling_hook.reduce_variable(self) or super().__reduce_ex__(protocol)
 
-    #: Functions that are told of each variable that is made; see :func:`nodes_constructed`.
+    #: Functions called with each new variable; see :func:`nodes_constructed`.
     construction_observers: ClassVar[list[Callable[[Variable], None]]] = _construction_observers
 
     def notify_construction_observers(self) -> None:
@@ -169,7 +169,7 @@ class Variable(ComparedByIdentity, Node):
         kind = self.type.variable_class
         if _construction_observers or not _is_made_plainly(kind):
             new = with_origin(lambda: kind(self.type, name=self.name), self.origin)
-        else:  # what the constructor does, without its checks: graphs are copied for each function
+        else:  # as the constructor, without its checks: graphs are copied for each function
             new = kind.__new__(kind)
             new.type = self.type
             new.owner = new.index = None
@@ -182,7 +182,7 @@ class Variable(ComparedByIdentity, Node):
 
     @property
     def clients(self) -> list[Any]:
-        """What uses the variable in its function graph, :attr:`fgraph`: pairs of a node (or "output") and an index."""
+        """Uses of the variable in its function graph, :attr:`fgraph`: pairs of a node (or "output") and an index."""
         return [] if self.fgraph is None else self.fgraph.clients(self)
 
     @property
@@ -329,11 +329,11 @@ class Apply(Node, Generic[OpT, VariableT]):
     """
 
     __slots__ = ("_mark", "_place", "_position", "inputs", "op", "outputs")
-    #: What the last walk that left marks has written here.
+    #: The mark of the last walk that left marks.
     _mark: Any
     #: Greater than those of the nodes that this one depends on; says something inside of a function graph only.
     _position: int
-    #: Where a function graph that it is in has put what it knows of it.
+    #: The record of the function graph that it is in.
     _place: int
     op: OpT
     inputs: list[VariableT]

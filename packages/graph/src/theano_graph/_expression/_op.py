@@ -55,7 +55,7 @@ class PureOp:
     otypes: Sequence[Type] | None = None
     #: Index of the output that a call returns; None returns all when there are several.
     default_output: int | None = None
-    #: Type of what :meth:`get_params` returns; None for an op without parameters.
+    #: Type of the result of :meth:`get_params`; None for an op without parameters.
     params_type: Any = None
     #: Output index -> indices of the inputs that the output may be a view of.
     view_map: Mapping[int, Sequence[int]] = {}
@@ -147,7 +147,7 @@ class PureOp:
         inputs : sequence
             A value for each input; not to be changed unless `destroy_map` says so.
         output_storage : sequence of one-element lists
-            Where the results go: ``output_storage[i][0] = result``. What stands there before may be None or any value
+            Where the results go: ``output_storage[i][0] = result``. Its earlier content may be None or any value
             of the right type, which may be overwritten and used again.
 
         Raises
@@ -173,9 +173,9 @@ class PureOp:
     ) -> Callable[[], Any]:
         """Return a function without arguments that computes the outputs of `node`.
 
-        An op that overrides this is run by what it returns; :meth:`perform` and other forms are then not looked at. The
-        function may have ``lazy = True``: it is then called before its inputs have been computed, and returns the list
-        of the numbers of those that it wants next, or an empty list when its outputs are there.
+        An op that overrides this is run by the returned function; :meth:`perform` and other forms are then not looked
+        at. The function may have ``lazy = True``: it is then called before its inputs have been computed, and returns
+        the list of the numbers of the inputs that it wants next, or an empty list when its outputs are there.
 
         Parameters
         ----------
@@ -268,8 +268,9 @@ class PureOp:
 class Op(PureOp):
     """A computation that can be applied to variables and run; classes of ops derive from it.
 
-    Subclasses define :meth:`make_node` (or `itypes` and `otypes`) and a way to run: :meth:`perform`, or what a higher
-    layer offers. An op whose class sets `__props__`, a tuple of attribute names, compares, hashes and prints by these.
+    Subclasses define :meth:`make_node` (or `itypes` and `otypes`) and a way to run: :meth:`perform`, or a form of a
+    higher layer offers. An op whose class sets `__props__`, a tuple of attribute names, compares, hashes and prints by
+    these.
 
     Examples
     --------
@@ -289,7 +290,7 @@ mark_boundary(Op.__call__.__code__)
 
 
 class _Construction:
-    """Holder of the function that is told of each node that a call of an op makes (test values)."""
+    """Holder of the listener that gets each node made by a call of an op (test values)."""
 
     hook: Callable[[Apply], None] | None = None
 
@@ -298,7 +299,7 @@ _construction = _Construction()
 
 
 class _PerformHook:
-    """Holder of what computes nodes whose op has no `perform`."""
+    """Holder of the function that computes nodes whose op has no `perform`."""
 
     function: Callable[[Apply, Sequence[Any], Sequence[list[Any]]], bool] | None = None
 
@@ -307,7 +308,7 @@ _perform_hook = _PerformHook()
 
 
 def set_perform_hook(function: Callable[[Apply, Sequence[Any], Sequence[list[Any]]], bool] | None) -> None:
-    """Say what computes a node whose op defines no `perform`; called once by a layer that runs ops in other ways.
+    """Set the function that computes a node whose op defines no `perform`; a layer with other ways to run ops calls it.
 
     Parameters
     ----------
@@ -318,7 +319,7 @@ def set_perform_hook(function: Callable[[Apply, Sequence[Any], Sequence[list[Any
 
 
 class _ThunkHook:
-    """Holder of what makes thunks for ops that do not make their own."""
+    """Holder of the maker of thunks for ops that do not make their own."""
 
     function: Callable[..., Callable[[], Any]] | None = None
 
@@ -327,7 +328,7 @@ _thunk_hook = _ThunkHook()
 
 
 def set_thunk_hook(function: Callable[..., Callable[[], Any]] | None) -> None:
-    """Say what :meth:`Op.make_thunk` returns; called once by a layer that runs ops in other ways than by `perform`.
+    """Set the maker of :meth:`Op.make_thunk`; called once by a layer that runs ops in other ways than by `perform`.
 
     Parameters
     ----------
@@ -363,12 +364,12 @@ def call_make_thunk(
 
 
 def construction_hook() -> Callable[[Apply], None] | None:
-    """Return what is told of each node made by calling an op."""
+    """Return the listener that gets each node made by calling an op."""
     return _construction.hook
 
 
 def set_construction_hook(hook: Callable[[Apply], None] | None) -> None:
-    """Say what is told of each node made by calling an op; None for nobody.
+    """Set the listener that gets each node made by calling an op; None for nobody.
 
     Setting the flag ``compute_test_value`` sets this as well: the last one wins. Code that makes graphs to throw them
     away wraps itself in ``config.change_flags(compute_test_value="off")``.

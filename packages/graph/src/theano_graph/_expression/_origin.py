@@ -190,7 +190,7 @@ def _with_internal_frames(origin: Origin) -> Origin:
         if is_library(code.co_filename):
             internal.append(UserFrame(code.co_filename, _line_of(code, frame.f_lasti), code.co_name))
         frame = frame.f_back
-    # What is replaced may itself have been made by the library: its internal frames give way.
+    # The replaced variable may itself come from the library: its internal frames give way.
     user = tuple(f for f in origin.frames if not is_library(f.filename)) or origin.frames[:1]
     return Origin(frames=(*user, *internal))
 
@@ -216,7 +216,7 @@ def _shared(raw: tuple[tuple[CodeType, int], ...]) -> Origin:
 
 #: Returns the origin that nodes made now inherit, None where it is worked out: the argument for :func:`end_origin`.
 inherited_origin: Callable[[], Origin | None] = _inherited.get
-#: Takes back what :func:`begin_origin` or :func:`begin_origin_from` did; its argument is what :func:`inherited_origin`
+#: Undoes :func:`begin_origin` or :func:`begin_origin_from`; its argument is the value that :func:`inherited_origin`
 #: returned before. Unlike a token that is known before anything changes: an interrupt may come between any two calls.
 end_origin: Callable[[Origin | None], object] = _inherited.set
 
@@ -233,9 +233,9 @@ def begin_origin() -> None:
 
 
 def begin_origin_from(source: HasOrigin) -> None:
-    """Give what is made until :func:`end_origin` the origin of `source`; no change where it has none.
+    """Give new nodes the origin of `source` until :func:`end_origin`; no change where it has none.
 
-    What :func:`origin_from` does, without a context manager: for engines, which do it at each node of a graph.
+    The same as :func:`origin_from`, without a context manager: for engines, which do it at each node of a graph.
     """
     origin = source.origin
     if origin is not None:
@@ -243,7 +243,7 @@ def begin_origin_from(source: HasOrigin) -> None:
 
 
 def with_origin(make: Callable[[], MadeT], origin: Origin | None) -> MadeT:
-    """Return what `make` makes, with the given origin instead of the present one; quicker than a context manager."""
+    """Return the result of `make`, with the given origin instead of the present one; quicker than a context manager."""
     before = _inherited.get()
     try:
         _inherited.set(origin)
@@ -253,7 +253,7 @@ def with_origin(make: Callable[[], MadeT], origin: Origin | None) -> MadeT:
 
 
 class _OriginScope:
-    """What :func:`origin_from` gives: a class, since rewriting enters one for each node that it looks at."""
+    """The result of :func:`origin_from`: a class, since rewriting enters one for each node that it looks at."""
 
     __slots__ = ("_before", "_origin")
 

@@ -1,7 +1,7 @@
 """Typed tables of rules, looked up by the class of an op.
 
-What an op means to a consumer (its gradient, its shape, its native form) is registered beside the op, in the table of
-that consumer. A second registration is an error, and a missing rule names the op and the table.
+The meaning of an op to a consumer (its gradient, its shape, its native form) is registered beside the op, in the table
+of that consumer. A second registration is an error, and a missing rule names the op and the table.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ class RuleTable(Generic[RuleT]):
     Parameters
     ----------
     name : str
-        What the rules say; used in error messages.
+        The subject of the rules; used in error messages.
 
     Notes
     -----
     A rule holds for subclasses that have none of their own. A second rule for one class is an error, and so is a rule
     for a class that is declared to have none. Who looks a rule up may name methods that say the same (:meth:`get`):
-    what a subclass defines as a method overrides the rule of its base.
+    a method of a subclass overrides the rule of its base.
 
     Examples
     --------

@@ -43,7 +43,7 @@ class Tag:
     test_value : object
         A value to compute with while the graph is built; see the flag `compute_test_value`.
     nan_guard_mode_check : bool
-        Set to False, it keeps the checks of NanGuardMode away from a variable, and from what replaces it.
+        Set to False, it keeps the checks of NanGuardMode away from a variable, and from its replacements.
     """
 
     __slots__ = ("__dict__", "_origin")
@@ -80,12 +80,12 @@ class _NoParams:
         return "NoParams"
 
 
-#: What :meth:`Apply.run_params` returns for an op without parameters.
+#: The result of :meth:`Apply.run_params` for an op without parameters.
 NoParams = _NoParams()
 
 
 class TagOfNode:
-    """The attribute `tag` of nodes: a scratchpad that is made on first use; of the class, what scratchpads are."""
+    """The attribute `tag` of nodes: a scratchpad that is made on first use; on the class, the class of scratchpads."""
 
     def __get__(self, node: Node | None, owner: type[Node]) -> Any:
         if node is None:
@@ -115,7 +115,7 @@ class AutoName:
 
 
 def filter_options(strict: bool, allow_downcast: bool | None) -> dict[str, Any]:
-    """Return the keywords for :meth:`Type.filter`: those that say something, for a user's type may take none of them.
+    """Return the keywords for :meth:`Type.filter` that differ from defaults, for a user's type may take none.
 
     Examples
     --------
@@ -138,8 +138,8 @@ def _takes_strict(method: Callable[..., Any]) -> bool:
 class Type:
     """The kind of value that a variable can have.
 
-    A type may be instantiated as it is: it then accepts every value. Subclasses override :meth:`filter` and what else
-    differs.
+    A type may be instantiated as it is: it then accepts every value. Subclasses override :meth:`filter` and other
+    methods that differs.
 
     Invariants
     ----------
@@ -157,7 +157,7 @@ class Type:
         Parameters
         ----------
         value : object
-            What the user gave.
+            The user's value.
         strict : bool
             If true, only a value that is already of this type is accepted, and it is returned as it is.
         allow_downcast : bool, optional
@@ -207,10 +207,10 @@ class Type:
 
     @property
     def exact(self) -> Hashable:
-        """What two types agree in if each of them has all values of the other.
+        """The part of a type in which two types agree if each of them has all values of the other.
 
-        Types may be equal and differ in this: ``==`` is what programs ask, `exact` what decides whether the types of
-        what depends on a variable still hold when another one takes its place.
+        Types may be equal and differ in this: programs ask by ``==``, and `exact` decides whether the types of
+        dependent variables still hold when another one takes its place.
         """
         return self
 
@@ -275,7 +275,7 @@ class Type:
         return self.make_variable(name)
 
     def describe(self) -> str:
-        """Return what errors say of this type: its text, or more where that leaves something out."""
+        """Return the text of this type in errors: its ordinary text, or more where that leaves something out."""
         return str(self)
 
     def __str__(self) -> str:

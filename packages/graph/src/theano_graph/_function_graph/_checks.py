@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # Each node has a number that is greater than those of the nodes it depends on. A variable whose node comes before all
 # users of another one cannot depend on them: most replacements are cleared by comparing two numbers. Where the numbers
 # do
-# not tell, only the part of the graph that lies between them is walked, and what was walked gets smaller numbers, so
+# not tell, only the part of the graph that lies between them is walked, and its nodes get smaller numbers, so
 # that
 # the same question is cheap the next time.
 
@@ -51,10 +51,10 @@ def before_users(new: Variable, users: Collection[Apply], here: Membership, old:
     users : collection of Apply
         Nodes of the graph, or on their way into it.
     here : Membership
-        What the nodes of the graph are marked with; others that `new` needs are on their way into it and have no
+        The mark of the graph's nodes; others that `new` needs are on their way into it and have no
         position yet.
     old : Variable
-        What `new` replaces; named in errors.
+        The variable that `new` replaces; named in errors.
 
     Returns
     -------
@@ -91,7 +91,7 @@ def before_users(new: Variable, users: Collection[Apply], here: Membership, old:
 
 
 def _behind(root: Apply, users: Collection[Apply], here: Membership, limit: int | None, old: Variable) -> list[Apply]:
-    """Return what `root` depends on, itself included, without the nodes of the graph below `limit`; inputs first."""
+    """Return `root` and its ancestors, without the nodes of the graph below `limit`; inputs first."""
     order: list[Apply] = []
     seen: set[Apply] = set()
     path: list[Apply] = []
@@ -127,7 +127,7 @@ def _cycle(path: Sequence[Apply], old: Variable) -> CycleError:
         format_error(
             f"`{old}` cannot be replaced by something made from it: the graph would have a cycle",
             context=[f"the cycle: {' -> '.join([*names, names[0]])}", describe(old), describe(path[0].outputs[0])],
-            hint="make the replacement from the inputs of what it replaces, or change the inputs one by one",
+            hint="make the replacement from the inputs of the replaced variable, or change the inputs one by one",
         )
     )
 
@@ -136,7 +136,7 @@ def _cycle(path: Sequence[Apply], old: Variable) -> CycleError:
 
 
 def check_boundary(inputs: Iterable[Variable], outputs: Iterable[Variable]) -> tuple[list[Variable], list[Variable]]:
-    """Return the inputs and outputs of a new graph as lists; refuse what is no variable and inputs given twice."""
+    """Return the inputs and outputs of a new graph as lists; refuse non-variables and inputs given twice."""
     for kind, sequence in (("inputs", inputs), ("outputs", outputs)):
         if isinstance(sequence, Variable):
             raise TypeError(
@@ -216,7 +216,7 @@ _MEND = "change the graph through its own methods only"
 
 
 def check_nodes(arrived: Sequence[Apply], order: Sequence[Apply], here: Membership) -> None:
-    """Refuse a graph whose nodes are not those that lead to its outputs, which are `order`."""
+    """Refuse a graph whose nodes differ from the ancestors of its outputs, which are `order`."""
     if len(arrived) == len(order) and all(node._membership is here for node in order):
         return
     stray = next(iter(set(order) ^ set(arrived)))
@@ -230,7 +230,7 @@ def check_nodes(arrived: Sequence[Apply], order: Sequence[Apply], here: Membersh
 
 
 def check_position(node: Apply, used: Variable, inputs: Container[Variable]) -> None:
-    """Refuse a node whose number is not greater than that of what it needs."""
+    """Refuse a node whose number is not greater than those of its inputs' nodes."""
     owner = used.owner
     if owner is not None and used not in inputs and owner._position >= node._position:
         raise GraphError(format_error(f"{node.op} comes before what it needs", context=[describe(used)], hint=_MEND))
@@ -265,7 +265,7 @@ def fitting(old: Variable, new: object, reason: object) -> Variable:
                 f"a variable of type {old.type.describe()} cannot be replaced by one of type {new.type.describe()}"
                 + (f" (wanted by {reason})" if reason is not None else ""),
                 context=[describe(old), describe(new)],
-                hint="let the replacement have the type of what it replaces, for instance through a cast",
+                hint="let the replacement have the type of the replaced variable, for instance through a cast",
             )
         ) from error
 

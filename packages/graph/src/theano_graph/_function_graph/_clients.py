@@ -40,19 +40,19 @@ class Membership:
         self.graph = weakref.ref(graph)
 
     def is_current(self) -> bool:
-        """Tell whether the graph exists, and what is marked with this is in it."""
+        """Tell whether the graph exists, and nodes marked with this are in it."""
         graph = self.graph()
         return graph is not None and graph._here is self
 
 
 # ---- Clients of variables, in as little memory as most variables need
 #
-# Nearly all variables are used in one place. Nothing is told of a variable without clients, the client itself of one
-# that
+# Nearly all variables are used in one place. Nothing is stored for a variable without clients, the client itself for
+# one that
 # has a single one, and a dictionary of one that has, or had, several: client -> the moment of its arrival, which orders
 # them when one that was taken away comes back. The first of several has come at the moment 0.
 
-#: What uses a variable: a node and the index among its inputs, or the word "output" and the index among the outputs.
+#: A use of a variable: a node and the index among its inputs, or the word "output" and the index among the outputs.
 Client = tuple["Apply | Literal['output']", int]
 Uses = None | Client | dict[Client, int]
 OUTPUT: Literal["output"] = "output"
@@ -111,7 +111,7 @@ ThingT = TypeVar("ThingT")
 
 
 class _View(AbstractSet[ThingT]):
-    """A set that follows its graph; what operations on sets give is a set of its own."""
+    """A set that follows its graph; the results of operations on sets are sets of their own."""
 
     __slots__ = ("_graph",)
 
@@ -127,7 +127,7 @@ class _View(AbstractSet[ThingT]):
 
 
 class NodesView(_View[Apply]):
-    """The apply nodes of a graph. To go through them is to go through those that are there at the beginning."""
+    """The apply nodes of a graph. A loop over them goes through the nodes present at its beginning."""
 
     __slots__ = ()
 
@@ -142,7 +142,7 @@ class NodesView(_View[Apply]):
 
 
 class VariablesView(_View[Variable]):
-    """The variables of a graph: inputs and constants, then what its nodes compute."""
+    """The variables of a graph: inputs and constants, then the outputs of its nodes."""
 
     __slots__ = ()
 
@@ -160,14 +160,14 @@ class VariablesView(_View[Variable]):
 
 # ---- The journal of a change, from which a failed or interrupted change is undone
 #
-# A step is noted before it is taken, and a feature before it is told of the step: an interrupt may come at any time.
+# A step is noted before it is taken, and a feature before its callback runs: an interrupt may come at any time.
 
 
 @record
 class Undo:
     """The reason that callbacks are given when a failed change is taken back.
 
-    A feature that was told of a part of the change is told of its reversal in the same words: of an import by
+    A feature that heard of a part of the change hears of its reversal in the same words: of an import by
     `on_prune`, of a removal by `on_import`, of a changed input by another change.
 
     Attributes
@@ -213,7 +213,7 @@ class Moved:
 
 @record(frozen=False)
 class LeafPruned:
-    """A variable without an owner left the graph, and what was known of its uses."""
+    """A variable without an owner left the graph, with the record of its uses."""
 
     leaf: Variable
     uses: Any

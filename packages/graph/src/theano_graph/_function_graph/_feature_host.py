@@ -14,9 +14,9 @@ from ._clients import timed
 
 
 class FeatureProtocol(Protocol):
-    """An object with some of the callbacks of :class:`theano_graph.Feature`, which says what each is told.
+    """An object with some of the callbacks of :class:`theano_graph.Feature`, which documents their arguments.
 
-    These three stand for all: a graph looks each of the others up by its name, and calls those that are there.
+    These three stand for all: a graph looks each of the others up by its name, and calls the existing ones.
     """
 
     @property
@@ -36,7 +36,7 @@ class FeatureProtocol(Protocol):
 
 #: One of these makes an object a feature.
 _CALLBACKS = ("on_attach", "on_detach", "on_import", "on_prune", "on_change_input", "orderings", "validate")
-#: Those that changes call; looked up once.
+#: The callbacks that changes call; looked up once.
 _INDEXED = ("on_import", "on_prune", "on_change_input", "orderings")
 
 
@@ -56,7 +56,7 @@ class FeatureHost:
         return tuple(self._features)
 
     def attach_feature(self, feature: FeatureProtocol) -> None:
-        """Attach a feature: it is told of all changes from now on.
+        """Attach a feature: its callbacks run for all changes from now on.
 
         A feature may raise :class:`AlreadyThere` in `on_attach` when an equivalent one is there; nothing is attached.
 
@@ -117,7 +117,7 @@ class FeatureHost:
                 callback(self, *args, **kwargs)
 
     def collect_callbacks(self, name: str, *args: Any) -> dict[FeatureProtocol, Any]:
-        """Call the method `name` of each feature that has one; return what each gave."""
+        """Call the method `name` of each feature that has one; return the results."""
         return {f: getattr(f, name)(self, *args) for f in self.features if hasattr(f, name)}
 
     @contextlib.contextmanager
@@ -143,7 +143,7 @@ class FeatureHost:
 
     @property
     def callback_seconds(self) -> dict[str, float] | None:
-        """What callbacks have taken by the name of the feature's class; None unless they are measured."""
+        """The time of callbacks by the name of the feature's class; None unless they are measured."""
         return self._seconds
 
     def _index_callbacks(self) -> None:

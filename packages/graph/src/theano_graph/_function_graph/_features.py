@@ -1,4 +1,4 @@
-"""Features: extensions of a function graph that are told of its changes."""
+"""Features: extensions of a function graph whose callbacks run at its changes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Feature:
 
     #: Name on the graph -> name of the feature's method.
     provides: ClassVar[Mapping[str, str]] = {}
-    #: Whether it only remembers what it could find out again: a graph that is kept on disk goes without it.
+    #: Whether it only remembers facts that it could find out again: a graph that is kept on disk goes without it.
     only_remembers: ClassVar[bool] = False
 
     def clone(self) -> Feature:
@@ -46,7 +46,7 @@ class Feature:
 
     @_default
     def on_detach(self, fgraph: FunctionGraph) -> None:
-        """Called after the feature was removed; it should take away what it put on the graph."""
+        """Called after the feature was removed; it should take away its additions to the graph."""
 
     @_default
     def on_import(self, fgraph: FunctionGraph, node: Apply, reason: object) -> None:
@@ -145,7 +145,7 @@ class History(Feature):
             raise GraphError(
                 format_error(
                     f"{checkpoint!r} marks no moment of the {len(self._changes)} changes that are remembered",
-                    hint="pass what `checkpoint` returned; marks of later moments end when an earlier one is restored",
+                    hint="pass the result of `checkpoint`; marks of later moments end when an earlier one is restored",
                 )
             )
         self._reverting = True
@@ -205,7 +205,8 @@ class ReplaceValidate(History, Validator):
     """Replacement with validation: changes that another feature refuses are undone.
 
     The graph offers ``fgraph.replace_validate(old, new, reason)``, ``fgraph.replace_all_validate(pairs, reason)`` and
-    ``fgraph.replace_all_validate_remove(pairs, remove, reason)``, and what :class:`History` and :class:`Validator` do.
+    ``fgraph.replace_all_validate_remove(pairs, remove, reason)``, and the features :class:`History` and
+    :class:`Validator`.
     """
 
     provides = {
@@ -235,7 +236,7 @@ class ReplaceValidate(History, Validator):
         fgraph : FunctionGraph
         pairs : iterable of pairs of Variable
         remove : iterable of Apply
-            What the replacements should make unnecessary.
+            The nodes that the replacements should make unnecessary.
         reason : object, optional
         warn : bool
             Whether to warn as well.
@@ -272,7 +273,7 @@ class ReplaceValidate(History, Validator):
         InconsistencyError
             If a feature refuses the result.
         Exception
-            What one of the replacements or a feature raises. In each case the graph is as before.
+            Any error of one of the replacements or of a feature. In each case the graph is as before.
         """
         mark = self.checkpoint(fgraph)
         try:
@@ -371,7 +372,7 @@ class PrintListener(Feature):
         new: Variable,
         reason: object = None,
     ) -> None:
-        """Tell what changed."""
+        """Report the change."""
         user = "the graph, output" if isinstance(node, str) else f"{node.op}, input"
         self._write(f"changing: {user} {i} from {old} to {new}, reason: {reason}")
 

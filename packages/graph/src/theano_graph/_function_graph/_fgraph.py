@@ -64,7 +64,7 @@ class FunctionGraph(GraphStore, ShownAsHtml):
     ``node.inputs[i] is v`` if and only if ``(node, i)`` is in ``clients(v)``; every node leads to an output; no node
     depends on itself. :meth:`check_integrity` verifies these. A node belongs to one living graph at most. A change that
     raises leaves the graph as it was: the same nodes, inputs and clients in the same order, and features that were told
-    of a part of it are told of its reversal, with an :class:`Undo` as the reason.
+    of a part of it hear of its reversal, with an :class:`Undo` as the reason.
     """
 
     #: Name of the function that the graph is of.
@@ -102,7 +102,7 @@ class FunctionGraph(GraphStore, ShownAsHtml):
             raise
 
     def _fill(self) -> None:
-        """Take in what the outputs need; the order of arrival is topological."""
+        """Take in the ancestors of the outputs; the order of arrival is topological."""
         leaves = self._leaves
         targets = [v for v in self.outputs if v not in leaves]
         nodes = nodes_in_order([v.owner for v in targets if v.owner is not None], leaves)
@@ -124,7 +124,7 @@ class FunctionGraph(GraphStore, ShownAsHtml):
                             raise missing(v, nodes, "init")
             self._add_client(output, (OUTPUT, i))
         self._is_numbered = False
-        # What has no owner may take the place of something until then: that leaves the order as it is.
+        # A variable without an owner may take the place of another until then: that leaves the order as it is.
         self._has_arrived_in_order = True
 
     def _number(self) -> None:
@@ -146,7 +146,7 @@ class FunctionGraph(GraphStore, ShownAsHtml):
         return VariablesView(self)
 
     def clients(self, variable: Variable) -> list[Client]:
-        """Return what uses `variable`: pairs of a node (or ``"output"``) and an index.
+        """Return the uses of `variable`: pairs of a node (or ``"output"``) and an index.
 
         Raises
         ------
@@ -205,7 +205,7 @@ class FunctionGraph(GraphStore, ShownAsHtml):
 
         Notes
         -----
-        The order in which Theano has always shown nodes: what the last input of a node needs comes before what the
+        The order in which Theano has always shown nodes: the ancestors of a node's last input come before those of the
         first one needs; where features order nodes, all that could run first comes first.
         """
         before = self.orderings()
@@ -214,7 +214,7 @@ class FunctionGraph(GraphStore, ShownAsHtml):
         return self.data_order()
 
     def data_order(self) -> list[Apply]:
-        """Return all nodes, each after those whose results it reads, whatever else features ask for."""
+        """Return all nodes, each after the nodes whose results it reads, without the orderings of features."""
         order = self.derived.get("toposort")
         if order is None:
             order = self.derived["toposort"] = toposort(self.inputs, self.outputs, last_input_first=True)
@@ -258,11 +258,11 @@ class FunctionGraph(GraphStore, ShownAsHtml):
             If `var` was never in the graph. One that has left it, for instance because an earlier replacement of
             the same step removed its last use, is ignored.
         Exception
-            What a feature raises. In each case the graph is as before.
+            Any error of a feature. In each case the graph is as before.
 
         Notes
         -----
-        The search for a cycle costs two comparisons for most replacements and never walks further than to what comes
+        The search for a cycle costs two comparisons for most replacements and never walks further than to the nodes
         before the first user of `var`.
         """
         if var is new_var:
@@ -361,7 +361,7 @@ class FunctionGraph(GraphStore, ShownAsHtml):
         self._compact()
         newcomers = self._newcomers(new, reason)
         owner = new.owner
-        if owner is not None:  # what has no owner depends on nothing
+        if owner is not None:  # a variable without an owner depends on nothing
             self._number()
         if owner is not None and not (owner._membership is self._here and is_before(owner, clients)):
             users = {user for user, _ in clients if not isinstance(user, str)}
@@ -401,7 +401,7 @@ class FunctionGraph(GraphStore, ShownAsHtml):
         return variable in self._left_leaves or getattr(variable.owner, "_membership", None) is self._left
 
     def _newcomers(self, variable: Variable, reason: object) -> list[Apply]:
-        """Return the nodes that `variable` needs and the graph does not have, inputs first; refuse what is wrong."""
+        """Return the nodes that `variable` needs and the graph does not have, inputs first; refuse invalid ones."""
         if self._has(variable):
             return []
         owner = variable.owner
@@ -445,7 +445,7 @@ class FunctionGraph(GraphStore, ShownAsHtml):
         check_integrity : bool
             Whether to verify the invariants of this graph first.
         attach_feature : bool
-            Whether the copy gets the features of this graph: what :meth:`Feature.clone` gives of each.
+            Whether the copy gets the features of this graph: the :meth:`Feature.clone` of each.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""What a function graph holds, and the steps of which changes consist, each of which can be taken back."""
+"""The contents of a function graph, and the steps of its changes, each of which can be undone."""
 
 from __future__ import annotations
 
@@ -62,23 +62,23 @@ class GraphStore(FeatureHost):
         self._forget_all()
         #: How many inputs of nodes, and outputs of the graph, have become another variable so far.
         self.changes = 0
-        #: What somebody has worked out of the graph as it is, under a key of his own: the next change empties it.
+        #: Derived facts about the present graph, each under a key of its author: the next change empties it.
         self.derived: dict[Any, Any] = {}
 
     def _forget_all(self) -> None:
         """Hold nothing."""
-        # Nodes in the order of their arrival, None for one that has left, and what uses their outputs: for a node of
+        # Nodes in the order of their arrival, None for one that has left, and the uses of their outputs: for a node of
         # one output the uses of that, for others a list of them.
         self._nodes: list[Apply | None] = []
         self._uses: list[Any] = []
         self._number_left = 0
-        # The uses of inputs, and of what has no owner.
+        # The uses of inputs, and of other variables without an owner.
         self._leaves: dict[Variable, Uses] = {}
         # Whether some input has an owner, which may be in the graph as well.
         self._is_cut = False
         self._moment = 0
         self._depth = 0  # of changes that are going on: callbacks may make some
-        # What nodes are marked with while they are here, and after they have left.
+        # The marks of nodes while they are here, and after they have left.
         self._here, self._left = Membership(self), Membership(self)
         self._left_leaves: WeakSet[Variable] = WeakSet()
 
@@ -98,7 +98,7 @@ class GraphStore(FeatureHost):
             if getattr(variable, "_membership", None) is self._here:
                 variable._membership = None
 
-    # ---- what uses a variable
+    # ---- uses of a variable
 
     def _has(self, variable: Variable) -> bool:
         owner = variable.owner
@@ -199,7 +199,7 @@ class GraphStore(FeatureHost):
         self._uses.append(None if len(node.outputs) == 1 else [None] * len(node.outputs))
 
     def _connect(self, node: Apply) -> list[Variable]:
-        """Make a node that has a place a client of its inputs; return those that came with it."""
+        """Make a node that has a place a client of its inputs; return the inputs that came with it."""
         leaves: list[Variable] = []
         seen = self._leaves
         uses = self._uses
@@ -257,7 +257,7 @@ class GraphStore(FeatureHost):
                     raise
 
     def _prune(self, variable: Variable, reason: object, steps: list[Step]) -> None:
-        """Remove what nothing uses any more, starting from `variable`."""
+        """Remove the nodes without uses, starting from `variable`."""
         on_prune = self._callbacks.get("on_prune", ())
         stack = [variable]
         while stack:
@@ -348,9 +348,9 @@ class GraphStore(FeatureHost):
     def _recover(self, steps: list[Step], reason: object, error: BaseException) -> None:
         """Take back the steps of a change that was interrupted, wherever that was, even while they were taken back.
 
-        Unlike :meth:`_undo` this relies on nothing but the steps and the nodes: what is known of uses is worked out
+        Unlike :meth:`_undo` this relies on nothing but the steps and the nodes: the uses are computed
         anew. Variables with several clients get them in the order in which nodes arrived. A feature that was being told
-        of a step, and may know of it or not, is told that it was taken back; what it raises then is noted on `error`.
+        of a step, and may know of it or not, hears that it was undone; its error then is noted on `error`.
         """
         self._take_back(steps)
         self._connect_anew({step.node for step in steps if isinstance(step, Imported)})
@@ -371,7 +371,7 @@ class GraphStore(FeatureHost):
                     self._nodes[step.node._place] = step.node
 
     def _connect_anew(self, expelled: Container[Apply]) -> None:
-        """Work out anew what uses what, without some nodes."""
+        """Compute all uses anew, without some nodes."""
         nodes = [node for node in self._nodes if node is not None and node not in expelled]
         inputs = [v for v in self._leaves if v in self._input_set]
         self._nodes, self._uses, self._leaves, self._number_left = [], [], {}, 0
@@ -421,11 +421,11 @@ class GraphStore(FeatureHost):
                 self._tell("on_import", step.told, error, step.node, Undo(reason))
 
     def _tell(self, name: str, recipients: list[FeatureProtocol], error: BaseException, *args: Any) -> None:
-        """Call the opposite callback of the features that had been told; what they raise is noted on `error`."""
+        """Call the opposite callback of the features that heard of the step; their errors are noted on `error`."""
         for feature, callback in reversed(self._callbacks.get(name, ())):
             if any(feature is other for other in recipients):
                 recipients[:] = [other for other in recipients if other is not feature]
                 try:
                     callback(self, *args)
-                except Exception as second:  # noqa: BLE001  # the first error goes on; this one is told with it
+                except Exception as second:  # noqa: BLE001  # the first error goes on; this one is a note on it
                     error.add_note(f"{type(feature).__name__}.{name} failed while this was undone: {second}")

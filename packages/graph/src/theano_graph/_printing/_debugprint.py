@@ -68,7 +68,7 @@ def op_as_string(
     leaf_formatter: LeafFormatter = str,
     node_formatter: NodeFormatter = default_node_formatter,
 ) -> str:
-    """Return the text of one node and of what it needs from `inputs`; see :func:`as_string`."""
+    """Return the text of one node and of its ancestors up to `inputs`; see :func:`as_string`."""
     return node_formatter(node, as_string(inputs, node.inputs, leaf_formatter, node_formatter))
 
 
@@ -163,7 +163,7 @@ Timing Info
 <% total time> their share of the time of all calls
 
 N.B.:
-* What several inputs of a node have in common is counted for each of them, so that <total time> may be too great,
+* Ancestors shared by several inputs of a node count for each of them, so that <total time> may be too great,
   never too small: a node whose <total time> is small is not worth the trouble of removing it.
 """
 
@@ -243,7 +243,7 @@ class TreePrinter:
         return line + (self._time_text(node) if node in self.graph.times else "")
 
     def _leaf_notes(self, variable: Variable) -> tuple[str, str]:
-        """Return the id of a variable that nothing computes, and what stands behind its type."""
+        """Return the id of a variable without an owner, and the text behind its type."""
         identifier = self.done[_key(variable)] = self._id(variable)
         if variable not in self.outside:
             return identifier, self._storage_text(variable)
@@ -251,7 +251,7 @@ class TreePrinter:
         return identifier, f" -> {self._id(outer if outer.owner is None else outer.owner) or outer}"
 
     def _maps_text(self, node: Apply) -> str:
-        """Return what a node overwrites and what it returns views of, where that is asked for."""
+        """Return the inputs that a node overwrites, and those that it returns views of, where that is asked for."""
         options = self.options
         destroyed = f"d={_map_text(node.op.destroy_map)}" if options.print_destroy_map and node.op.destroy_map else ""
         viewed = f"v={_map_text(node.op.view_map)}" if options.print_view_map and node.op.view_map else ""
@@ -269,7 +269,7 @@ class TreePrinter:
 
     def _clients_text(self, variable: Variable) -> str:
         if None in self.clients[variable]:
-            # Takes part in the numbering, as ever.
+            # Takes part in the numbering, as before.
             self.used.setdefault("output", "output")
         shown = (
             ("output", "") if client is None else (self._id(client) or str(client.op), self.positions.get(client, ""))
@@ -295,7 +295,7 @@ class TreePrinter:
     def _tree(self, graph: PrintableGraph, start: str) -> Iterator[str]:
         depth = self.options.depth
         for output in graph.outputs:
-            # One item is a variable, what stands before its line, what stands before the lines below it, and its level.
+            # One item is a variable, the text before its line, the text before the lines below it, and its level.
             self._note_inner(output)
             work: list[tuple[Variable, str, str, int]] = [(output, start, start, 1)]
             while work:
@@ -326,12 +326,12 @@ class TreePrinter:
 
 
 def _node_of(variable: Variable) -> Apply:
-    assert variable.owner is not None, "only what a node computes has a graph inside"
+    assert variable.owner is not None, "only the output of a node has a graph inside"
     return variable.owner
 
 
 def _totals(graph: PrintableGraph) -> dict[Apply, float]:
-    """Return for each node its time and that of what computes its inputs; what is needed twice counts twice."""
+    """Return for each node its time and that of its ancestors; a node needed twice counts twice."""
     totals: dict[Apply, float] = {}
     for node in toposort((), graph.outputs):
         below = {v.owner for v in node.inputs if v.owner is not None}
@@ -356,7 +356,7 @@ def _op_text(node: Apply, variable: Variable) -> str:
 
 
 def _clients(graph: PrintableGraph) -> dict[Variable, list[Apply | None]]:
-    """Return what uses each computed variable, one entry for each use; None stands for the outputs."""
+    """Return the uses of each computed variable, one entry for each use; None stands for the outputs."""
     result: dict[Variable, list[Apply | None]] = {}
     for variable in graph.outputs:
         result.setdefault(variable, []).append(None)
@@ -394,12 +394,12 @@ def debugprint(
     file : text file or "str", optional
         Where to print; None is standard output, "str" returns the text.
     ids : {"CHAR", "int", "id", ""}
-        How nodes are told apart: letters, numbers, Python's ids, or not at all. Constants of one type and value share
+        The labels of nodes: letters, numbers, Python's ids, or none. Constants of one type and value share
         one.
     stop_on_name : bool
-        Do not show what is below a variable that has a name.
+        Stop at variables that have a name.
     done : dict, optional
-        Filled with the ids of what has been printed. What is in it already is not printed again below its line: give
+        Filled with the ids of the printed nodes. A node that is in it already is not printed again below its line: give
         one dictionary to several calls that shall share their ids.
     print_storage : bool
         Show the stored values of a compiled function.
@@ -417,7 +417,7 @@ def debugprint(
         The text if `file` is "str", else `file`. A line shows a variable: its name, or the op that computes it; its
         id; its type, if wanted; for a computed one, its name in quotes, the position of the node in the order of
         execution, if there is one, and, if the function was profiled, its time and that of all it needs, with their
-        shares. What is below a node is shown the first time only. The graphs inside ops come after the trees, with
+        shares. The graph below a node is shown the first time only. The graphs inside ops come after the trees, with
         ``-> [id]`` at inputs that stand for variables outside.
 
     Raises

@@ -39,7 +39,7 @@ class DiagramShape:
     fill : str
         Colour, as ``#RRGGBB`` unless the caller gave another.
     thing : Variable or Apply
-        What it stands for.
+        The node of the graph.
     """
 
     key: str
@@ -64,7 +64,7 @@ class DiagramEdge:
 
 @record
 class Diagram:
-    """What a diagram consists of, for programs that draw it; made by :func:`diagram`."""
+    """The parts of a diagram, for programs that draw it; made by :func:`diagram`."""
 
     shapes: tuple[DiagramShape, ...]
     edges: tuple[DiagramEdge, ...]
@@ -250,7 +250,7 @@ def to_dot(
     -------
     str
         Nodes are ellipses. Variables are boxes: inputs green, shared variables cyan, outputs blue, constants light
-        grey, what nothing uses dark grey. An edge to an input that is viewed is blue, to one that is destroyed red. A
+        grey, unused variables dark grey. An edge to an input that is viewed is blue, to one that is destroyed red. A
         dashed edge goes from a new value to the shared variable that takes it.
 
     Raises

@@ -27,7 +27,7 @@ _STYLE = (
 
 
 def to_html(obj: Any, max_lines: int) -> str:
-    """Do what :func:`theano_graph.to_html` says."""
+    """Return the page of :func:`theano_graph.to_html`."""
     graph = printable_graph(obj)
     lines = list(itertools.islice(TreePrinter(graph, TreeOptions(print_type=True)).lines(), max_lines + 1))
     if len(lines) > max_lines:
@@ -45,10 +45,10 @@ def to_html(obj: Any, max_lines: int) -> str:
 
 
 def _below(variable: Variable) -> Iterator[str]:
-    """Yield what stands below the line of a variable: its formula, or its value where it has one."""
+    """Yield the text below the line of a variable: its formula, or its value where it has one."""
     text = formula(variable)
     if text is not None:
-        # The notebook's MathJax sets what stands between the signs.
+        # The notebook's MathJax sets the text between the signs.
         yield f"<div>$\\displaystyle {html.escape(text)}$</div>"
     value = _value(variable)
     if value is not None:
@@ -92,7 +92,7 @@ def _badge(kind: str, variable: Variable) -> str:
 
 
 def _levels(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
-    """Yield the level of each line of a printed tree, and the line without what stands before it."""
+    """Yield the level of each line of a printed tree, and the line without its indentation."""
     for line in lines:
         before = re.match(r"(?: [|>]|  )*", line)
         start = 0 if before is None else before.end()
@@ -119,7 +119,7 @@ def _branches(rows: Iterable[tuple[int, str]], count: int) -> Iterator[str]:
 # ---- Flags as tables: text for a terminal, HTML for a notebook
 
 Row = tuple[str, str, str, str]
-"""Name, value, where the value comes from, and what the flag is for."""
+"""Name, value, source of the value, and purpose of the flag."""
 
 _HEAD: Row = ("flag", "value", "from", "meaning")
 _LONGEST_VALUE = 40

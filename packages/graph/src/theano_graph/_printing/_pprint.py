@@ -20,7 +20,7 @@ from ._printable import printable_graph
 
 
 class PrinterState:
-    """What a printer that returns whole texts is told.
+    """The argument of a printer that returns whole texts.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ class Printer(Protocol):
     """How the outputs of an op are written; returns text and operands, so that no depth of a graph nests calls."""
 
     def fragments(self, variable: Variable, place: Place) -> Iterable[Fragment]:
-        """Return what to write for `variable`, an output of ``variable.owner``."""
+        """Return the text of `variable`, an output of ``variable.owner``."""
         ...
 
 
@@ -293,7 +293,7 @@ class PrettyPrinter:
     """A table of printers, and the function that writes formulas with them.
 
     A printer is looked up first among the predicates, the latest first, then among the ops that equal the node's op,
-    then among the op's classes, the nearest first. What is not found is written ``op(arguments)``.
+    then among the op's classes, the nearest first. Without a printer, the text is ``op(arguments)``.
 
     Examples
     --------
@@ -418,7 +418,7 @@ class PrettyPrinter:
         stop_on_name : bool
             Write the name of a computed variable that has one in place of its formula.
         max_lines, max_length : int, optional
-            Bounds of the number of lines, and of the characters in each; what is left out is marked by ``...``.
+            Bounds of the number of lines, and of the characters in each; ``...`` marks omissions.
 
         Returns
         -------
@@ -518,7 +518,7 @@ def pp(*args: Any) -> str:
     Returns
     -------
     str
-        One line for each output. See :class:`PrettyPrinter` for options and for how to change what ops look like.
+        One line for each output. See :class:`PrettyPrinter` for options and for changing the text of ops.
 
     Raises
     ------

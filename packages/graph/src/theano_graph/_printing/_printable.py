@@ -17,7 +17,7 @@ from .._traversal._walk import toposort
 
 @record
 class PrintableGraph:
-    """What the printers show of an object.
+    """The view of an object that the printers show.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class PrintableGraph:
 
 @functools.singledispatch
 def printable_graph(obj: Any) -> PrintableGraph:
-    """Return what the printers show of `obj`; higher layers register their own classes (compiled functions)."""
+    """Return the printable view of `obj`; higher layers register their own classes (compiled functions)."""
     raise TypeError(
         format_error(
             f"cannot show an object of type {type(obj).__name__} as a graph",
@@ -118,7 +118,7 @@ def outer_inputs(node: Apply, graph: PrintableGraph) -> dict[Variable, Variable]
     ----------
     node : Apply
     graph : PrintableGraph
-        What :func:`inner_graph` returned.
+        The result of :func:`inner_graph`.
     """
     mappings = getattr(node.op, "var_mappings", None)
     if mappings is None:
@@ -153,7 +153,7 @@ def _as_variable(obj: Any) -> Variable:
 
 
 def min_informative_str(obj: Any, indent_level: int = 0) -> str:
-    """Return as much of a graph as says what a variable is in terms of constants and named variables.
+    """Return the part of a graph that defines a variable in terms of constants and named variables.
 
     Parameters
     ----------

@@ -85,15 +85,15 @@ def clone_replace(
     replace: Mapping[Any, Any] | Iterable[tuple[Any, Any]] = (),
     strict: bool = True,
 ) -> Any:
-    """Return `outputs` computed with some variables replaced; what does not depend on these is shared, not copied.
+    """Return `outputs` computed with some variables replaced; independent parts are shared, not copied.
 
     Parameters
     ----------
     outputs : Variable or sequence of Variable
     replace : mapping or pairs
-        Variable -> what stands in its place. Replacements are not themselves replaced.
+        Variable -> its replacement. Replacements are not themselves replaced.
     strict : bool
-        Whether replacements must have (or be converted to) the type of what they replace.
+        Whether replacements must have (or be converted to) the type of the replaced variables.
 
     Returns
     -------
@@ -196,7 +196,7 @@ def _compare_marked(
     in_ys: Mapping[Variable, int],
     others: NumberedMarks,
 ) -> bool | None:
-    # On each node of the first graph stands the number of what it stands for.
+    # Each node of the first graph is marked with the number of its counterpart.
     first, stands_for = others.first, others.things
     left, right = list(xs), list(ys)
     while left:
@@ -261,7 +261,7 @@ def is_same_graph(
     ----------
     first, second : Variable
     givens : mapping or pairs, optional
-        Variable -> what stands in its place, in both graphs.
+        Variable -> its replacement, in both graphs.
     debug : bool
         For tests: verify the answer in two other ways, by pairs, which may take long where parts are shared, and by
         hashes.
@@ -313,7 +313,7 @@ def _same_in_step(first: Variable, second: Variable) -> bool:
 
 
 def deep_copy(node: Node, memo: dict[int, Any]) -> Any:
-    """Return a deep copy of `node` and of all that it depends on, except what `memo` has copies of."""
+    """Return a deep copy of `node` and of its ancestors, except those that `memo` has copies of."""
     for ancestor in in_order(node, memo):
         if id(ancestor) not in memo:
             _copy_one(ancestor, memo)

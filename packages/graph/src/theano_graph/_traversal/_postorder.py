@@ -21,7 +21,7 @@ def variables_of(role: str, given: Any) -> list[Variable]:
     Parameters
     ----------
     role : str
-        What they are called in errors, in the plural: "outputs".
+        Their name in errors, in the plural: "outputs".
     given : iterable of Variable
 
     Raises
@@ -105,7 +105,7 @@ class _Walk:
 
 
 class _Marking:
-    """Who may leave marks on nodes, and the next number that no walk has written on one.
+    """The right to leave marks on nodes, and the next number that no walk has written on one.
 
     A walk that finds another one leaving marks, in another thread or further up on the stack of this one, goes without.
     """
@@ -189,9 +189,9 @@ def places_of(nodes: Sequence[Any]) -> Iterator[Callable[[Apply], int]]:
 
 
 def _marked_postorder(roots: Sequence[Apply], stop: Container[Variable], last_input_first: bool) -> list[Apply] | None:
-    """Return what :func:`postorder` returns for the owners of inputs; None where it must be asked instead.
+    """Return the result of :func:`postorder` for the owners of inputs; None where it must be asked instead.
 
-    What the walk knows of a node is written on the node: a dictionary of a million nodes is memory in which no two
+    The walk's notes on a node are written on the node: a dictionary of a million nodes is memory in which no two
     look-ups lie close together, and takes longer than all the rest.
     """
     walk = _Walk()
@@ -206,7 +206,7 @@ def _marked_postorder(roots: Sequence[Apply], stop: Container[Variable], last_in
 def _walk_with_marks(roots: Sequence[Apply], stop: Container[Variable], last_input_first: bool) -> list[Apply] | None:
     opened, done = object(), object()
     order: list[Apply] = []
-    # One entry to open a node, which stays until what was put above it is done, to close it.
+    # One entry to open a node, which stays until the entries above it are done, to close it.
     waiting = list(reversed(roots))
     while waiting:
         node = waiting[-1]
@@ -235,7 +235,7 @@ def _walk_with_marks(roots: Sequence[Apply], stop: Container[Variable], last_inp
 
 
 def postorder(roots: Iterable[NodeT], dependencies: Callable[[NodeT], list[NodeT]]) -> list[NodeT]:
-    """Return what can be reached from `roots`, each after what `dependencies` gives for it.
+    """Return all objects reachable from `roots`, each after its `dependencies`.
 
     Raises
     ------
@@ -245,7 +245,7 @@ def postorder(roots: Iterable[NodeT], dependencies: Callable[[NodeT], list[NodeT
     order: list[NodeT] = []
     # Whether a node that was opened is done; the others are the path to the present one, in order.
     done: dict[NodeT, bool] = {}
-    # Holds nothing but nodes: one entry to open a node, which stays until what was put above it is done, to close it.
+    # Holds nothing but nodes: one entry to open a node, which stays until the entries above it are done, to close it.
     stack = list(roots)
     stack.reverse()
     while stack:
@@ -272,16 +272,16 @@ def sources_first(
     dependencies: Callable[[NodeT], Iterable[NodeT] | None],
     clients: dict[NodeT, list[NodeT]] | None = None,
 ) -> list[NodeT]:
-    """Return what can be reached from `outputs`, dependencies first: all that has none, then what waits for it alone.
+    """Return all objects reachable from `outputs`, dependencies first: all without any, then their dependents.
 
     Parameters
     ----------
     outputs : iterable
         Any hashable objects.
     dependencies : callable
-        Gives what has to come before one of them; called once for each.
+        Gives the prerequisites of one of them; called once for each.
     clients : dict, optional
-        Filled with object -> those that depend on it directly, once for each time that they name it.
+        Filled with object -> its direct dependents, once for each time that they name it.
 
     Raises
     ------
@@ -329,7 +329,7 @@ def _cycle(path: list[NodeT], closing: NodeT) -> CycleError:
 
 
 def label(node: object) -> str:
-    """Return what an error calls a node: its op and where it was made."""
+    """Return the name of a node in errors: its op and where it was made."""
     origin = getattr(node, "origin", None)
     text = str(getattr(node, "op", node))
     return text if origin is None else f"{text} made at {origin}"

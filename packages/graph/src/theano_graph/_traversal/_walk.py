@@ -31,7 +31,7 @@ Orderings = Mapping[Apply, Sequence[Apply]]
 
 
 def walk(starts: Iterable[NodeT], expand: Callable[[NodeT], Iterable[NodeT] | None]) -> Iterator[NodeT]:
-    """Yield each node that can be reached from `starts` once, depth first, a node before what it expands to.
+    """Yield each node reachable from `starts` once, depth first, a node before its expansion.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def is_in_ancestors(variable: Variable, node: Apply) -> bool:
 
 
 def variables_between(inputs: Iterable[Variable], outputs: Iterable[Variable]) -> list[Variable]:
-    """Return the variables between `inputs` and `outputs`: both of these, what lies on the way, and orphans."""
+    """Return the variables between `inputs` and `outputs`: both of these, the ones on the way, and orphans."""
     inputs, outputs = variables_of("inputs", inputs), variables_of("outputs", outputs)
     result = dict.fromkeys(inputs)
     for node in toposort(inputs, outputs):
@@ -125,7 +125,7 @@ def toposort(
     clients : dict, optional
         Filled with node -> the nodes that depend on it directly, for each node of the result that has some.
     last_input_first : bool
-        Whether what the last input of a node needs comes before what the first one needs; for walks along data alone.
+        Whether the ancestors of a node's last input come before those of the first one; for walks along data alone.
 
     Raises
     ------
@@ -159,7 +159,7 @@ def ordered_nodes(
     orderings: Orderings | None = None,
     clients: dict[Any, list[Any]] | None = None,
 ) -> list[Apply]:
-    """Return the nodes needed for `outputs` given `inputs`, those that could run first before all others.
+    """Return the nodes needed for `outputs` given `inputs`, in the order of readiness.
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ def ordered_nodes(
 
 
 def checked_orderings(orderings: Orderings | None) -> Orderings:
-    """Return `orderings`, or an empty mapping for None; refuse sets and what is no node."""
+    """Return `orderings`, or an empty mapping for None; refuse sets and objects that are no nodes."""
     hint = "map apply nodes to lists of apply nodes"
     if orderings is None:
         return {}
@@ -244,9 +244,9 @@ def general_toposort(
     compute_deps_cache : callable, optional
         In place of `deps`: a function like it that also keeps its results in `deps_cache`.
     deps_cache : dict, optional
-        Goes with `compute_deps_cache`: object -> its dependencies. What is there already is used and not asked for.
+        Goes with `compute_deps_cache`: object -> its dependencies. Present entries are used and not asked for.
     clients : dict, optional
-        Filled with object -> those that depend on it directly.
+        Filled with object -> its direct dependents.
 
     Raises
     ------
@@ -368,11 +368,11 @@ def stack_search(
     start : deque or list
         Where to begin; empty afterwards.
     expand : callable
-        Gives what can be reached from one thing directly, or None.
+        Gives the direct successors of one object, or None.
     mode : {"bfs", "dfs"}
         Breadth first or depth first.
     build_inv : bool
-        Whether to return also what led to each thing.
+        Whether to return also the predecessors of each object.
 
     Returns
     -------

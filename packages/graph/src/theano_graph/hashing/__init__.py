@@ -1,7 +1,7 @@
-"""What a graph computes as a short text, the same in each process: structural hashes of graphs and of values.
+"""The computation of a graph as a short text, the same in each process: structural hashes of graphs and of values.
 
-`_hasher` walks over values and `_scope` over graphs, `_digests` hashes bytes and arrays, `_canonical` pickles what need
-not be walked, `_code` reads the code of users, and `_modules` what that takes from modules. `_copied` tells which
+`_hasher` walks over values and `_scope` over graphs, `_digests` hashes bytes and arrays, `_canonical` pickles plain
+values, `_code` reads the code of users, and `_modules` its references to modules. `_copied` tells which
 classes of variables say nothing. `import theano` does not load this package.
 """
 

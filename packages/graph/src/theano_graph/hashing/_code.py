@@ -37,7 +37,7 @@ def is_known_module(name: Any) -> bool:
         return True
     file = getattr(sys.modules.get(name), "__file__", None)
     if package in sys.stdlib_module_names:
-        # What is built in or compiled may be anywhere, and no code of it could be read.
+        # Built-in or compiled modules may be anywhere, and no code of them could be read.
         return file is None or _is_pythons(file)
     return file is not None and is_library(file)
 
@@ -50,7 +50,7 @@ def is_known_to_be_found(package: str) -> bool:
         spec = importlib.util.find_spec(package)
     except (ImportError, ValueError):
         return False
-    # What is built in, or frozen, has no file.
+    # Built-in or frozen modules have no file.
     return spec is not None and (not spec.has_location or spec.origin is None or _is_pythons(spec.origin))
 
 
@@ -84,7 +84,7 @@ def known_name(value: Any) -> str | None:
 #
 # A module counts by those of its members that the code names. Where the code does anything else with the module, or
 # where
-# the module has not been loaded yet, nobody can tell on what the code depends.
+# the module has not been loaded yet, nobody can tell the dependencies of the code.
 
 #: Steps that stand between an import and where it is kept: `import a.b as c` takes `b` from `a`.
 _BETWEEN = frozenset({"IMPORT_FROM", "SWAP", "ROT_TWO", "POP_TOP"})
@@ -110,7 +110,7 @@ _READS_NOTHING = frozenset(
 
 
 class Taken:
-    """What code takes from a module of the user's.
+    """The names that code takes from a module of the user's.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ class Taken:
 
 
 def taken_from_modules(codes: Sequence[CodeType], names: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield what the code of a function takes from modules of the user's: how that is written, and the value.
+    """Yield the names that the code of a function takes from modules of the user's: as written, and the value.
 
     Parameters
     ----------
@@ -153,9 +153,9 @@ def taken_from_modules(codes: Sequence[CodeType], names: Mapping[str, Any]) -> I
 
 
 def _steps(code: CodeType) -> list[Instruction]:
-    """Return the steps of code without those that hand the cells of variables to functions inside of it.
+    """Return the steps of code without those for the cells of variables of inner functions.
 
-    From Python 3.13 on, cells are loaded as other variables are; what they hold is read by another step.
+    From Python 3.13 on, cells are loaded as other variables are; another step reads their contents.
     """
     cells = {*code.co_cellvars, *code.co_freevars}
     steps = [step for step in get_instructions(code) if step.opname != "EXTENDED_ARG"]
@@ -174,8 +174,8 @@ def _taken(value: Any) -> Any:
 def _imported(
     steps: Sequence[Instruction], i: int, names: Mapping[str, Any], modules: dict[str, Any]
 ) -> Iterator[tuple[str, Any]]:
-    """Yield what is imported by a step, and note the variables that are modules then."""
-    # The constants before it say how many packages up the name starts, and what is taken from the module.
+    """Yield the imports of a step, and note the variables that are modules then."""
+    # The constants before it say how many packages up the name starts, and which names are taken from the module.
     level, members = steps[i - 2].argval, steps[i - 1].argval
     name = str(steps[i].argval)
     if not level and is_known_to_be_found(name.partition(".")[0]):
@@ -212,11 +212,11 @@ def _absolute(name: str, level: int, names: Mapping[str, Any]) -> str:
 
 def _loaded(name: str) -> ModuleType:
     module = sys.modules.get(name)
-    # Modules of classes of their own may compute what they have.
+    # Modules of classes of their own may compute their attributes.
     if type(module) is not ModuleType:
         raise _no_import(name)
     package, _, last = name.rpartition(".")
-    if package and vars(_loaded(package)).get(last) is not module:  # that is what `import package.last as ...` takes
+    if package and vars(_loaded(package)).get(last) is not module:  # `import package.last as ...` takes that
         raise _no_import(name)
     return module
 
@@ -236,7 +236,7 @@ def _note(modules: dict[str, Any], variable: str, module: ModuleType) -> None:
 
 
 def _used(steps: Sequence[Instruction], variable: str, module: ModuleType) -> Iterator[tuple[str, Any]]:
-    """Yield what is taken from a module that a variable holds."""
+    """Yield the names that are taken from a module that a variable holds."""
     for i, step in enumerate(steps):
         if step.opname in _READS_NOTHING:
             continue
@@ -260,7 +260,7 @@ def _used(steps: Sequence[Instruction], variable: str, module: ModuleType) -> It
 
 
 def _member(module: ModuleType, name: str) -> Any:
-    """Return what a module has under a name."""
+    """Return a module's attribute."""
     if type(module) is not ModuleType:
         raise _as_a_whole(module)
     if name in vars(module):
@@ -299,17 +299,17 @@ def _as_a_whole(module: ModuleType) -> NoStructuralHashError:
 # Code of the library, of Python and of the numerical packages is named, not read: who compares hashes between processes
 # compares the versions of these, too.
 
-#: Parts of a class that say nothing of what it does, or that are found elsewhere.
+#: Parts of a class that have no effect on its behaviour, or that are found elsewhere.
 _NO_CONTENT = frozenset(
     {"__dict__", "__weakref__", "__doc__", "__module__", "__abstractmethods__", "_abc_impl", "__parameters__"}
     | {"__orig_bases__", "__static_attributes__", "__firstlineno__", "__annotations__", "__qualname__"}
 )
-#: What counts by the functions inside of it.
+#: Members that count by the functions inside of them.
 _WRAPPERS = (staticmethod, classmethod, property)
 
 
 def parts_of_class(cls: type) -> Iterator[tuple[str, Any]]:
-    """Yield what a class of the user consists of, by name: its bases, its metaclass, and what its body defines."""
+    """Yield the parts of a class of the user, by name: its bases, its metaclass, and the members of its body."""
     yield "bases", cls.__bases__
     if known_name(type(cls)) is None:
         yield "metaclass", type(cls)
@@ -328,7 +328,7 @@ def parts_of_class(cls: type) -> Iterator[tuple[str, Any]]:
 
 
 def parts_of_function(function: FunctionType) -> Iterator[tuple[str, Any]]:
-    """Yield what a function of the user consists of: its code, its defaults, and the values of the names that it uses.
+    """Yield the parts of a function of the user: its code, its defaults, and the values of the names that it uses.
 
     Raises
     ------
@@ -369,5 +369,5 @@ def codes_in(code: CodeType) -> Iterator[CodeType]:
 
 
 def _global(value: Any) -> Any:
-    """Return by what a global counts: a module by its name, since what is taken from it is told besides."""
+    """Return the hashed form of a global: a module by its name, since names taken from it are hashed besides."""
     return f"module {value.__name__}" if isinstance(value, ModuleType) else value

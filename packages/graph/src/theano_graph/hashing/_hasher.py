@@ -23,9 +23,9 @@ from ._scope import GraphScope, brief_of_array, digest_of_array, is_array
 
 # ---- Canonical pickles: equal for equal content, and made in C, where a walk in Python takes ten times as long
 
-#: What pickles of sets contain: their elements come in another order in each process.
+#: The mark of sets in pickles: their elements come in another order in each process.
 _OF_SETS = (pickle.EMPTY_SET, pickle.FROZENSET)
-#: Objects that are told by a walk over their graph, without the lines where it was made.
+#: Objects that are hashed by a walk over their graph, without the lines where it was made.
 _GRAPHS = (Variable, Apply, FunctionGraph, Origin)
 
 
@@ -37,7 +37,7 @@ class _Pickler(pickle.Pickler):
     def __init__(self, file: io.BytesIO, cache: dict[Any, bool]) -> None:
         super().__init__(file, pickle.HIGHEST_PROTOCOL)
         self._known_code = cache
-        # Without references to what came before: whether equal parts are one object does not count.
+        # Without references to earlier objects: whether equal parts are one object does not count.
         self.fast = True
 
     def reducer_override(self, obj: Any) -> Any:
@@ -63,12 +63,12 @@ def canonical_pickle(value: Any, known: dict[Any, bool]) -> bytes | None:
     ----------
     value : object
     known : dict
-        What has been found out of functions and classes: whether their code is named by versions.
+        Facts about functions and classes: whether their code is named by versions.
     """
     file = io.BytesIO()
     try:
         _Pickler(file, known).dump(value)
-    except Exception:  # noqa: BLE001  # whatever it is, the object has to be looked at
+    except Exception:  # noqa: BLE001  # after any error, the object has to be looked at
         return None
     result = file.getvalue()
     return None if any(mark in result for mark in _OF_SETS) else result
@@ -78,7 +78,7 @@ def canonical_pickle(value: Any, known: dict[Any, bool]) -> bytes | None:
 
 #: Greater than the number of any object that is being hashed.
 _NOTHING = sys.maxsize
-#: What threads have of their own, and locks: their content belongs to a run, and tells nothing of the program.
+#: Thread-local objects and locks: their content belongs to a run, not to the program.
 _OF_RUN: tuple[type, ...] = (threading.local, type(threading.Lock()), type(threading.RLock()))
 #: Bytes of arrays in objects that are compared by their pickles.
 _SMALL = 4096
@@ -86,7 +86,7 @@ _SMALL = 4096
 _EXACT: frozenset[type] = frozenset((str, int, bool, type(None)))
 #: The flag of classes whose objects have nothing but attributes, unless another base says so.
 _MADE_IN_PYTHON = 1 << 9
-#: So many functions and classes may be behind what code takes from modules: a module may lead to a whole library.
+#: So many functions and classes may be behind names that code takes from modules: a module may lead to a whole library.
 _MOST_TAKEN = 100
 #: So many times functions and classes may be gone through for one graph, which takes a quarter of a second.
 _MOST_CODE = 5000
@@ -97,8 +97,9 @@ _Known: TypeAlias = tuple[bytes, "tuple[Origin | None, ...]", Any]
 def structural_hash(inputs: Sequence[Variable], outputs: Sequence[Variable], *, names: bool = False) -> str:
     """Return a text that is equal for graphs which compute the same by the same nodes, in this and any other process.
 
-    Ops and types count by what they consist of, constants by their content (each NaN by its bits), inputs by position
-    and type. Where nodes were made does not count. What is shared in one graph and computed twice in another differs.
+    Ops and types count by their parts, constants by their content (each NaN by its bits), inputs by position
+    and type. The places where nodes were made do not count. A node shared in one graph and computed twice in another
+    differs.
 
     Parameters
     ----------
@@ -134,18 +135,18 @@ def structural_hash(inputs: Sequence[Variable], outputs: Sequence[Variable], *, 
 
 
 class StructuralHasher:
-    """Hashes values by their content; what it has hashed once it knows by identity, and keeps alive.
+    """Hashes values by their content; it knows hashed values by identity, and keeps them alive.
 
     Attributes
     ----------
     has_user_code : bool
-        Whether code of the user's was among what has been hashed.
+        Whether code of the user's was among the hashed values.
     """
 
     def __init__(self) -> None:
         self.has_user_code = False
         self._known: dict[int, _Known] = {}
-        #: The same by what is equal for objects of equal content, and is made in C: attributes, elements, pickles.
+        #: The same by keys that are equal for objects of equal content, and made in C: attributes, elements, pickles.
         self._by_content: dict[Any, _Known] = {}
         #: Functions and classes: whether their code is named by versions.
         self._known_code: dict[Any, bool] = {}
@@ -153,7 +154,7 @@ class StructuralHasher:
         #: The outermost object that one which is being hashed refers back to.
         self._lowest = _NOTHING
         self._origins: list[Origin | None] = []
-        #: How many functions and classes have been met behind what code takes from modules.
+        #: How many functions and classes have been met behind names that code takes from modules.
         self._n_taken = 0
         #: How many times a function or class of the user's has been gone through.
         self._n_code = 0
@@ -193,7 +194,7 @@ class StructuralHasher:
     def _hash(self, value: Any) -> None:
         """Make known the hash of a value."""
         if is_array(value):
-            # Without the copies that pickles make of what may be large.
+            # Without the copies that pickles make of large values.
             self._known[id(value)] = digest_of_array(value), (), value
             return
         brief = _pickled(value)
@@ -206,7 +207,7 @@ class StructuralHasher:
             self._walked(value)
         else:
             self._known[id(value)] = blake2b(b"pickle " + content, digest_size=20).digest(), (), value
-        # Pickles of the user's objects may leave out what makes them differ.
+        # Pickles of the user's objects may leave out differences between them.
         if brief is not None and (content is not None or not self.has_user_code):
             self._by_content[brief] = self._known[id(value)]
 
@@ -215,7 +216,7 @@ class StructuralHasher:
             return self._known_or_new(value)
         except TheanoError:
             raise
-        except Exception as error:  # whatever objects of users raise; too deep a nesting
+        except Exception as error:  # any error of users' objects; too deep a nesting
             why = f"looking at what it holds fails ({type(error).__name__}: {error})"
             raise _refusal(value, why, "leave out of it what cannot be pickled") from error
 
@@ -240,7 +241,7 @@ class StructuralHasher:
             inner, self._origins = tuple(self._origins), outer
             level, self._lowest = self._lowest, min(lowest, self._lowest)
         self._origins += inner
-        if level >= depth:  # what refers to an object above it has another content elsewhere
+        if level >= depth:  # an object that refers to one above it has another content elsewhere
             self._lowest = lowest
             self._known[mark] = result, inner, value
         return result
@@ -290,7 +291,7 @@ class StructuralHasher:
             return b"global " + name.encode()
         self.has_user_code = True
         self._n_code += 1
-        if self._n_code > _MOST_CODE:  # what leads to itself in many ways is gone through once for each of them
+        if self._n_code > _MOST_CODE:  # code that leads to itself in many ways is gone through once for each of them
             raise _refusal(value, "too much code leads to it", "let fewer classes and functions name each other")
         self._n_taken += self._is_taken
         if self._n_taken > _MOST_TAKEN:
@@ -328,7 +329,7 @@ class StructuralHasher:
             raise _refusal(value, f"it cannot be pickled ({error})", "leave it out of what the op holds") from error
         head = b"object " + self._short(kind)
         if isinstance(value, PureOp) and kind.__props__ and known_name(kind) is None:
-            # What a class of the user's names, its pickles may leave out.
+            # Pickles may leave out the code behind the names of a user's class.
             head += b"props " + self._short([getattr(value, name) for name in kind.__props__])
         if isinstance(reduced, str):
             return head + reduced.encode() + self._of_named(value)
@@ -342,7 +343,7 @@ class StructuralHasher:
         return head + b"".join(pieces)
 
     def _of_named(self, value: Any) -> bytes:
-        """Hash what the pickle of an object leaves out because it names the object only."""
+        """Hash the parts of an object that its pickle leaves out because it names the object only."""
         wrapped = getattr(value, "__wrapped__", None)
         if wrapped is not None:  # a cache around a function, say
             return b" wraps " + self._short(wrapped)
@@ -352,7 +353,7 @@ class StructuralHasher:
 
 
 def _attributes(value: Any) -> Any:
-    """Return what is equal for ops of equal content that have texts and whole numbers only; None for others."""
+    """Return a key that is equal for ops of equal content that have texts and whole numbers only; None for others."""
     if not isinstance(value, PureOp):
         return None
     kind: Any = type(value)
@@ -377,7 +378,7 @@ def _pickled(value: Any) -> bytes | None:
             return None
         result: bytes = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
         return result
-    except Exception:  # noqa: BLE001  # whatever it is, the object has to be looked at
+    except Exception:  # noqa: BLE001  # after any error, the object has to be looked at
         return None
 
 

@@ -46,7 +46,7 @@ def is_by_columns(value: Any) -> bool:
 
 
 def brief_of_array(value: Any) -> Any:
-    """Return what is equal for small arrays of equal content, faster than their hash; None for others."""
+    """Return a key that is equal for small arrays of equal content, faster than their hash; None for others."""
     if value.nbytes > _SMALL:
         return None
     return value.dtype.str, value.shape, value.ndim > 1 and is_by_columns(value), value.tobytes()
@@ -65,11 +65,11 @@ def digest_of_array(value: Any) -> bytes:
 
 # ---- Classes of variables with plain copies, which add nothing to a hash
 
-#: What is asked when an object is made, shown to somebody or described, which copying a graph does not do.
+#: Methods called when an object is made, shown to somebody or described, which copying a graph does not do.
 _NOT_COPYING = frozenset(
     {"__annotations__", "__dir__", "__doc__", "__format__", "__init__", "__init_subclass__", "__module__", "__new__"}
     | {"__repr__", "__sizeof__", "__slots__", "__str__", "__subclasshook__", "_repr_html_", "auto_name"}
-    # What Python itself notes of a class, from 3.13 and 3.14 on.
+    # Python's own notes on a class, from 3.13 and 3.14 on.
     | {"__annotate__", "__annotate_func__", "__annotations_cache__", "__firstlineno__", "__static_attributes__"}
 )
 
@@ -84,7 +84,7 @@ def copies_plainly(kind: type[Variable]) -> bool:
     """Tell whether copies of the variables of a class are of the plain class that their type has.
 
     :meth:`Variable.clone` makes them so, if neither it nor anything that it reads has been replaced by code of the
-    user's. Whatever else the class defines is then out of reach for all that is done with the copy.
+    user's. The other members of the class are then out of reach for all uses of the copy.
     """
     if known_name(type(kind)) is None:
         return False
@@ -108,20 +108,20 @@ def _is_pythons(value: Any) -> bool:
 
 
 def has_attributes_in_the_way(variable: Any) -> bool:
-    """Tell whether a variable itself has something in the place of what its class says of copies."""
+    """Tell whether a variable has an attribute of its own in place of a copy method of its class."""
     return not _looked_at().isdisjoint(vars(variable))
 
 
 # ---- The variables of one graph, numbered, and the stream of numbers behind a structural hash
 
-#: Stand in the stream of numbers where there is no name, and before what is not a number of a variable.
+#: Stand in the stream of numbers where there is no name, and before entries that are not numbers of variables.
 _NO_NAME, _LEAF, _TAG, _CLASS, _ATTRIBUTES = -1, -2, -3, -4, -5
-#: ``(scope, roots, numbers, stream, used, Apply) -> nodes``: what numbers plain nodes in C; None for a cyclic graph.
+#: ``(scope, roots, numbers, stream, used, Apply) -> nodes``: numbers plain nodes in C; None for a cyclic graph.
 WalkInC: TypeAlias = Callable[..., "list[Apply] | None"]
 
 
 class GraphScope:
-    """The variables of one graph, numbered in the order of a walk, and what was met on the way.
+    """The variables of one graph, numbered in the order of a walk, and the objects met on the way.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ class GraphScope:
     names : bool
         Whether the names of variables count.
     walk : callable, optional
-        Does in C what is done here for nodes that have nothing but an op and one result, and asks for the rest.
+        Does this class's work in C for nodes that have nothing but an op and one result, and asks for the rest.
     copied : bool
         Whether nothing is done with the graph but to a copy of it: then the class of a variable counts only where the
         copy is no plain variable of the type.
@@ -138,7 +138,7 @@ class GraphScope:
     ----------
     nodes : list of Apply
     leaves : list of Variable
-        Inputs, then what else has no owner.
+        Inputs, then other variables without an owner.
     ops : list of Op
         The different ones, in the order in which they came up.
     numbers : dict
@@ -206,7 +206,7 @@ class GraphScope:
             stream.extend((_CLASS, self._number(type(node))))
             self._add_tag(node._tag)
         for variable in node.outputs:
-            if variable not in numbers:  # what is an input as well has its number
+            if variable not in numbers:  # an output that is an input as well has its number
                 numbers[variable] = len(numbers)
             self._describe(variable)
 

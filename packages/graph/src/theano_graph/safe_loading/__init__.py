@@ -1,7 +1,7 @@
 """Loading pickles without trusting them: a closed vocabulary, and an interpreter that knows no other word.
 
 A layer that has classes which archives may hold announces a module with :func:`theano_graph.announce_words`; its
-function `words` yields a :class:`Word` for each. What no layer has a word for is refused.
+function `words` yields a :class:`Word` for each. A name for which no layer has a word is refused.
 """
 
 from .._modules import UnsafeArchiveError

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 # ---- Graphs of an archive: each node must be the one that its op makes of its inputs
 
-#: Class -> what is asked of variables of this class and its subclasses; layers add theirs.
+#: Class -> the check of variables of this class and its subclasses; layers add theirs.
 VARIABLE_CHECKS: dict[type, Callable[[Any], None]] = {}
 _VERIFIED, _OPEN = "verified", "open"
 
 
 def verify_graphs(reader: Reader, variables: Iterable[Any]) -> None:
-    """Check variables and all that they depend on; what was checked before is not checked again.
+    """Check variables and their ancestors; no variable is checked twice.
 
     Raises
     ------
@@ -109,7 +109,7 @@ def _check_node(reader: Reader, node: Any) -> None:
     for output in node.outputs:
         _check_variable(reader, output)
     types = [output.type for output in node.outputs]
-    # What an expression is may depend on the flag: an archive need not have been written under the present one.
+    # The meaning of an expression may depend on the flag: an archive need not have been written under the present one.
     replica = _remade(node)
     for floatx in ("float64", "float32", "float16"):
         if _fit(replica, types) or not hasattr(config, "floatX"):
@@ -132,7 +132,7 @@ def _check_node(reader: Reader, node: Any) -> None:
 def _remade(node: Any) -> Any:
     try:
         return [output.type for output in node.op.make_node(*node.inputs).outputs]
-    except Exception as error:  # noqa: BLE001  # whatever an op says to inputs that it cannot have
+    except Exception as error:  # noqa: BLE001  # any answer of an op to inputs that it cannot have
         return f"{type(error).__name__}: {error}"
 
 
@@ -144,7 +144,7 @@ def _fit(results: Any, types: list[Any]) -> bool:
 
 
 class ObjectForm(Form):
-    """Ops and types, which have to be what their constructors make of their attributes.
+    """Ops and types, which have to equal the objects that their constructors make of their attributes.
 
     Parameters
     ----------

@@ -1,11 +1,11 @@
-"""An interpreter of pickles that makes only what a vocabulary has words for.
+"""An interpreter of pickles that makes only objects for which a vocabulary has words.
 
-Pickles are programs for a small machine with a stack. Python's own machine imports whatever is named, calls it, and
-hands objects to methods that trust them. This one knows names as words of a closed table; what a word makes, and what
-it may be given, the word itself checks. No attribute of any object is asked for, and nothing is called, but what is
+Pickles are programs for a small machine with a stack. Python's own machine imports any name, calls it, and
+hands objects to methods that trust them. This one knows names as words of a closed table; the word itself checks its
+arguments and makes the object. No attribute of any object is asked for, and nothing is called, but code
 written in this package or in a layer's own list of words.
 
-Sizes are checked before memory is used: what an archive says about lengths, it says about bytes that are there. Nested
+Sizes are checked before memory is used: the lengths in an archive count bytes that are there. Nested
 tuples count with all that is in them, since hashing and comparing them follows each path.
 """
 
@@ -29,7 +29,7 @@ _PROTOCOL = 5
 
 @dataclass(frozen=True)
 class Limits:
-    """What an archive may use.
+    """Limits of an archive.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class Pending:
     def __init__(self, word: Word, arguments: tuple[Any, ...]) -> None:
         self.word = word
         self.arguments = arguments
-        #: Where it is remembered; what it becomes is put there.
+        #: The place of its memory; its value is put there.
         self.keys: list[int] = []
 
 
@@ -75,7 +75,7 @@ class Reader:
     data : bytes
     vocabulary : Vocabulary
     persistent_load : callable
-        Gives what is stored beside the pickle, by its name.
+        Gives the values that are stored beside the pickle, by name.
     encoding : str
         Of texts that Python 2 pickled.
     limits : Limits
@@ -105,12 +105,12 @@ class Reader:
         #: Identity of a container -> the container, and how many of its keys have each hash.
         self._hashes: dict[int, tuple[Any, dict[int, int]]] = {}
         self._work = self._limits.work
-        #: What is done when all has been read.
+        #: Actions for the time when all has been read.
         self._finishers: list[Callable[[], None]] = []
-        #: What words keep between their calls.
+        #: State of words between their calls.
         self.notes: dict[str, Any] = {}
 
-    # ---- what words use
+    # ---- interface for words
 
     def await_contents(self, instance: Any, word: Word) -> None:
         """Note that an object gets its contents from a word, once."""
@@ -130,7 +130,7 @@ class Reader:
     # ---- the machine
 
     def load(self) -> Any:
-        """Return what the pickle holds.
+        """Return the contents of the pickle.
 
         Raises
         ------
@@ -326,7 +326,7 @@ class Reader:
         self._push({})
         self._set_items(items)
 
-    # ---- words and what they make
+    # ---- words and the objects that they make
 
     def _find(self, module: Any, name: Any) -> None:
         if isinstance(module, str) and isinstance(name, str):
@@ -418,7 +418,7 @@ class Reader:
 
 
 def _settled(value: Any) -> Any:
-    """Return what stands for a word in containers: the thing itself where it is harmless."""
+    """Return the form of a word in containers: the thing itself where it is harmless."""
     return value.resolve() if isinstance(value, Word) and value.is_value else value
 
 

@@ -37,12 +37,12 @@ def refused(what: str, hint: str = _TRUST) -> UnsafeArchiveError:
 
 
 class Word:
-    """A name that archives may use. What may be done with it, subclasses say; here, nothing.
+    """A name that archives may use. Subclasses allow actions; here there are none.
 
     Parameters
     ----------
     module, name : str
-        What a pickle calls it. The module is imported when the word is used.
+        The name in pickles. The module is imported when the word is used.
     source : str, optional
         The module that has it, where that is another one.
 
@@ -63,14 +63,14 @@ class Word:
         return f"{self.module}.{self.name}"
 
     def resolve(self) -> Any:
-        """Return what the word stands for; the module that has it is imported."""
+        """Return the object of the word; its module is imported."""
         target: Any = importlib.import_module(self._source)
         for part in self.name.split("."):
             target = getattr(target, part)
         return target
 
     def call(self, reader: Reader, arguments: tuple[Any, ...]) -> Any:
-        """Return what a call gives."""
+        """Return the result of a call."""
         raise refused(f"the archive calls {self}")
 
     def new(self, reader: Reader, arguments: tuple[Any, ...]) -> Any:
@@ -78,12 +78,12 @@ class Word:
         raise refused(f"the archive makes an instance of {self}")
 
     def build(self, reader: Reader, instance: Any, state: Any) -> Any:
-        """Give something that was made from this word its contents; returns what takes its place, if anything."""
+        """Give something that was made from this word its contents; returns its replacement, if any."""
         raise refused(f"the archive sets the contents of {self}")
 
 
 class Function(Word):
-    """A function, with one of our own in its place that checks what it is given.
+    """A function, replaced by one of our own that checks its arguments.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ class Function(Word):
         self._checked = checked
 
     def call(self, reader: Reader, arguments: tuple[Any, ...]) -> Any:
-        """Return what our own function makes of the arguments."""
+        """Return the result of our own function on the arguments."""
         return self._checked(reader, *arguments)
 
 
@@ -108,7 +108,7 @@ class Value(Word):
 
 
 class Form:
-    """How instances of some classes are made from what archives say of them."""
+    """Instances of some classes, made from the contents of archives."""
 
     def new(self, reader: Reader, word: ClassWord, arguments: tuple[Any, ...]) -> Any:
         """Return a new, empty instance."""
@@ -117,11 +117,11 @@ class Form:
         return object.__new__(word.target)
 
     def call(self, reader: Reader, word: ClassWord, arguments: tuple[Any, ...]) -> Any:
-        """Return what calling the class gives."""
+        """Return the result of calling the class."""
         raise refused(f"the archive calls {word}")
 
     def build(self, reader: Reader, word: ClassWord, instance: Any, state: Any) -> Any:
-        """Give an instance its contents; returns what takes its place, if anything."""
+        """Give an instance its contents; returns its replacement, if any."""
         raise refused(f"the archive sets the contents of {word}")
 
 
@@ -175,7 +175,7 @@ class ClassWord(Word):
         return self._form
 
     def call(self, reader: Reader, arguments: tuple[Any, ...]) -> Any:
-        """Return what a call gives."""
+        """Return the result of a call."""
         return self.form.call(reader, self, arguments)
 
     def new(self, reader: Reader, arguments: tuple[Any, ...]) -> Any:
@@ -343,7 +343,7 @@ class Contents:
         if cached is not None:
             return cached[1]
         if isinstance(value, dict):
-            # Keys name what their values are, as the names of attributes do.
+            # Keys name the meaning of their values, as the names of attributes do.
             result: Any = type(value)(
                 (self.copy(k, name, depth + 1), self.copy(v, k if type(k) is str else name, depth + 1))
                 for k, v in value.items()

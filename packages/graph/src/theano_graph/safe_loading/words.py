@@ -35,7 +35,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
 
 
 class _Links:
-    """Nodes and outputs by classes: what connecting them gives to what fills them."""
+    """Nodes and outputs by classes: the results of connecting them, for the calls that fill them."""
 
     def __init__(self, groups: dict[type, list[Any]]) -> None:
         self.groups = groups
@@ -51,7 +51,7 @@ class NodeForm(Form):
         return _noted(reader, make_node(word.target))
 
     def build(self, reader: Reader, word: ClassWord, instance: Any, state: Any) -> None:
-        """Give a node its attributes; those that a store has filled say nothing here."""
+        """Give a node its attributes; attributes that a store has filled have no effect here."""
         if type(state) is tuple and state and type(state[0]) is list:
             return
         if type(state) is not tuple or len(state) < 2 or type(state[1]) is not tuple:
@@ -88,7 +88,7 @@ def _checked(kind: type, name: str, value: Any) -> Any:
         return list(value)
     target = _KINDS.get(name)
     if target is None:
-        # A value of a constant, a container: what it may be, its variable's own check says.
+        # A value of a constant, a container: its variable's own check decides about it.
         return Contents(kind.__name__).copy(value, "name") if isinstance(value, (list, dict, tuple, Word)) else value
     if not isinstance(value, target) or isinstance(value, bool):
         raise refused(f"a {kind.__name__} has a {type(value).__name__} as `{name}`")
@@ -348,7 +348,7 @@ _CLASSES = "bool bytearray bytes complex dict float frozenset int list object se
 
 
 class _Plain(Value):
-    """A class of Python's: it may stand in results; what it makes is made here."""
+    """A class of Python's: it may stand in results; its instances are made here."""
 
     def call(self, reader: Reader, arguments: tuple[Any, ...]) -> Any:
         """Return an instance."""

@@ -1,4 +1,4 @@
-"""Destroy and view legality: who may overwrite what, in which order, and putting in-place forms in."""
+"""Destroy and view legality: which node may overwrite which memory, in which order, and putting in-place forms in."""
 
 from ._handler import DestroyHandler, Supervisor, fast_inplace_check, find_handler, require_handler
 from ._rewriters import AddDestroyHandler, InplaceRewriter

@@ -153,7 +153,7 @@ def _make_room(position: Place) -> None:
 #
 # Where `b` stands below `a` in the forest, a path leads from `a` to `b`. The converse does not hold, so that an answer
 # of "no" says nothing; searches ask at each node that they pass. The numbers survive the replacement of a node by
-# another that reads the same inputs, which is what happens all the time while in-place forms are put in.
+# another that reads the same inputs, the usual case while in-place forms are put in.
 
 #: The parent of a root.
 NO_PARENT = -1
@@ -185,7 +185,7 @@ class Intervals:
         nodes : iterable of Apply
             In topological order.
         following : callable
-            The nodes that read what a node makes, in topological order: what comes first is searched first, so that
+            The readers of a node's results, in topological order: the first is searched first, so that
             long ways become branches and shortcuts are left out.
         """
         self.clear()
@@ -263,8 +263,8 @@ def _reads_all_of(new: Apply, old: Apply) -> bool:
 #
 # Each reader of a version has to run before the node that overwrites it. All such pairs and all data dependencies
 # together must leave an order in which the nodes can run. One such order is kept; a new pair that contradicts it is
-# examined by two searches that meet or run dry, forward from the node that is to be later and backward from those that
-# are to be earlier, and that never leave the interval of the order between them. The cost is that of the smaller
+# examined by two searches that meet or run dry, forward from the node that is to be later and backward from the nodes
+# that are to be earlier, and that never leave the interval of the order between them. The cost is that of the smaller
 # search.
 #
 # References
@@ -320,7 +320,7 @@ class Sequencer:
     # ---- changes of the graph
 
     def add_node(self, node: Apply) -> None:
-        """Take in a node, right after the last of those that it depends on."""
+        """Take in a node, right after the last of its prerequisites."""
         order = self._order
         last, label = None, -1
         for variable in node.inputs:
@@ -387,14 +387,14 @@ class Sequencer:
         here = label(node)
         readers = chain.from_iterable(self._versions.readers(fgraph, root) for root in roots)
         first = list(islice(readers, PROBE))
-        # Where there are many readers, a look at what follows the node is cheaper than a list of all of them.
+        # Where there are many readers, a look at the next nodes is cheaper than a list of all of them.
         if len(first) == PROBE and self._meets_reader(fgraph, node, roots):
             return False
         late = dict.fromkeys(r for r in chain(first, readers) if label(r) > here)
         return not late or self._put_before(fgraph, late, node)
 
     def _meets_reader(self, fgraph: FunctionGraph, node: Apply, roots: list[Variable]) -> bool:
-        """Tell whether a reader of what `node` overwrites is found among the next few nodes that depend on `node`."""
+        """Tell whether a reader of the memory that `node` overwrites is among the next few dependents of `node`."""
         root_of = self._versions.root_of
         seen = {node}
         queue = [node]

@@ -1,4 +1,4 @@
-"""The feature that keeps nodes from overwriting what is still needed, and the one that says what belongs to others."""
+"""The feature that keeps nodes from overwriting memory with later readers, and the one that names memory of others."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Supervisor(Feature):
 
 
 class DestroyHandler(Feature):
-    """Keeps track of who overwrites what (`destroy_map`) through all views (`view_map`), and refuses what is unsafe.
+    """Keeps track of overwriting nodes (`destroy_map`) through all views (`view_map`), and refuses unsafe ones.
 
     A variable and its views lie in one *version* of a piece of memory; the output of a node that overwrites it starts
     the next. A version may be overwritten
@@ -70,11 +70,11 @@ class DestroyHandler(Feature):
       ``destroyhandler_tolerate_aliased``: lists of pairs of an overwritten input and another one),
     - if no constant, no output of the graph, no variable with a true ``tag.indestructible``, and nothing that a
       :class:`Supervisor` protects lies in it,
-    - and if all other readers of the version can run before, whatever their values say.
+    - and if all other readers of the version can run before, at all times.
 
     An output is a view of one input at most.
 
-    ``fgraph.validate()`` checks what changed since the last time, so that ``fgraph.replace_validate`` costs no walk
+    ``fgraph.validate()`` checks the changes since the last time, so that ``fgraph.replace_validate`` costs no walk
     over the graph; and ``fgraph.toposort()`` puts readers before the node that overwrites. Nothing is worked out before
     the first question, so that a handler costs nothing on a graph in which nobody tries to work in place.
 
@@ -115,17 +115,18 @@ class DestroyHandler(Feature):
 
     @property
     def is_settled(self) -> bool:
-        """Whether somebody has asked, so that the handler knows who overwrites what."""
+        """Whether somebody has asked, so that the handler knows the overwriting nodes."""
         return self._versions is not None
 
     def settle_later(self, plain: Callable[[], AbstractContextManager[None]]) -> None:
-        """Know later what the handler would know if it had been asked while the graph was as it is inside of `plain`.
+        """Know later the facts that a question would have brought while the graph was as inside of `plain`.
 
-        A graph that shows afterwards what its machine overwrites does not ask for another order because of that.
+        A graph that shows afterwards which inputs its machine overwrites does not ask for another order because of
+        that.
         """
         self._plain = plain
 
-    # ---- what the graph tells
+    # ---- callbacks of the graph
 
     def on_attach(self, fgraph: FunctionGraph) -> None:
         """Refuse a second handler, and a second graph."""
@@ -190,7 +191,7 @@ class DestroyHandler(Feature):
         return self._odd_roots
 
     def orderings(self, fgraph: FunctionGraph) -> Mapping[Apply, Sequence[Apply]]:
-        """Return, for each node that overwrites something, the other readers of what it overwrites."""
+        """Return, for each overwriting node, the other readers of the overwritten memory."""
         if self._versions is None:
             with self._plain():
                 if not any(node.op.destroy_map for node in fgraph.apply_nodes):
@@ -225,7 +226,7 @@ class DestroyHandler(Feature):
     def may_be_overwritten(self, fgraph: FunctionGraph, variable: Variable, node: Apply | None = None) -> bool:
         """Tell whether a new node could overwrite `variable` as far as its own place and inputs allow.
 
-        Costs a few look-ups. False for what belongs to others, and for what another node than `node`, which the new
+        Costs a few look-ups. False for memory of others, and for memory that another node than `node`, which the new
         one is to replace, overwrites already.
         """
         versions = self._known(fgraph)[0]
@@ -242,7 +243,7 @@ class DestroyHandler(Feature):
             self._versions.unchecked.update(dict.fromkeys(self._versions.destroyed_roots))
 
     def validate(self, fgraph: FunctionGraph) -> None:
-        """Check what changed since the last call.
+        """Check the changes since the last call.
 
         Raises
         ------
@@ -282,7 +283,7 @@ class DestroyHandler(Feature):
         return refused
 
     def conflict(self, fgraph: FunctionGraph, node: Apply) -> InconsistencyError | None:
-        """Return why `node` must not overwrite what it overwrites, or None where it may."""
+        """Return why `node` must not overwrite its inputs, or None where it may."""
         versions, sequencer = self._known(fgraph)
         try:
             for root in versions.destroyed_by(node):
@@ -324,7 +325,7 @@ class DestroyHandler(Feature):
         return None
 
     def _known(self, fgraph: FunctionGraph) -> tuple[Versions, Sequencer]:
-        """Return what is known of the graph, worked out now if that has not been done yet."""
+        """Return the facts about the graph, computed now if that has not been done yet."""
         if self._versions is None or self._sequencer is None:
             with self._plain():
                 self._versions, self._sequencer = self._settle(fgraph)
@@ -346,7 +347,7 @@ class DestroyHandler(Feature):
         return versions, sequencer
 
     def logical_state(self, fgraph: FunctionGraph) -> dict[str, object]:
-        """Return what is known of versions, to compare with that of another handler."""
+        """Return the facts about versions, to compare with those of another handler."""
         return self._known(fgraph)[0].logical_state()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -413,7 +414,7 @@ def require_handler(fgraph: FunctionGraph) -> DestroyHandler:
 def fast_inplace_check(
     fgraph: FunctionGraph | Iterable[Variable], inputs: Iterable[Variable] | None = None
 ) -> list[Variable]:
-    """Return those of `inputs` that a new node could overwrite; see DestroyHandler for what is asked.
+    """Return the `inputs` that a new node could overwrite; see DestroyHandler for the conditions.
 
     A pre-check for rewrites that put in-place forms in: it costs no walk and changes nothing, and it does not find
     that the readers of a variable cannot all run before the new node.

@@ -22,9 +22,9 @@ Forms: TypeAlias = Callable[[Apply], Iterable[Form]]
 class AddDestroyHandler(GraphRewriter):
     """Attach a :class:`DestroyHandler`: from here on each replacement is checked, and rewrites may work in place.
 
-    Rewrites that put in-place forms in come after this one; engines take back what the handler refuses, so that a rule
-    may offer an in-place form without asking. The handler itself keeps outputs of the graph from being
-    overwritten; what belongs to the caller is named by a :class:`Supervisor`.
+    Rewrites that put in-place forms in come after this one; engines undo changes that the handler refuses, so that a
+    rule may offer an in-place form without asking. The handler itself keeps outputs of the graph from being
+    overwritten; a :class:`Supervisor` names the caller's variables.
 
     Examples
     --------
@@ -50,7 +50,7 @@ class AddDestroyHandler(GraphRewriter):
 class InplaceRewriter(GraphRewriter):
     """Put in-place forms of nodes in wherever that is safe, in topological order, the first safe form of each node.
 
-    A form that would overwrite what nobody may overwrite is passed over before a node is made of it; the others are
+    A form that would overwrite protected memory is passed over before a node is made of it; the others are
     put in, checked by the :class:`DestroyHandler`, and taken out again where it refuses. No try costs a walk over the
     graph.
 
@@ -139,6 +139,6 @@ class _Attempt(NodeRewriter):
 def _is_promising(fgraph: FunctionGraph, handler: DestroyHandler, node: Apply, op: Op) -> bool:
     """Tell whether the inputs that `op` would overwrite are free, as far as look-ups can tell."""
     if node.op.view_map:
-        return True  # what lies behind the outputs of the node is in the version now, and will not be in it then
+        return True  # nodes behind the outputs of the node are in the version now, and will not be in it then
     overwritten = {i for inputs in op.destroy_map.values() for i in inputs}
     return all(i < len(node.inputs) and handler.may_be_overwritten(fgraph, node.inputs[i], node) for i in overwritten)

@@ -41,7 +41,7 @@ def viewed_inputs(node: Apply) -> list[Variable]:
 def source_of(variable: Variable) -> Variable | None:
     """Return the variable that `variable` shares its *version* with, or None where it starts one of its own.
 
-    A version is what lies in a piece of memory between two nodes that overwrite it: a variable and all views of it.
+    A version is the content of a piece of memory between two nodes that overwrite it: a variable and all views of it.
     The output of a node that overwrites an input starts the next version; outputs that overwrite the same input, and
     views of that input by the same node, belong to the version of the first such output.
     """
@@ -186,7 +186,7 @@ class Versions:
     @property
     def destroyers(self) -> Nodes:
         """All nodes that overwrite something, in order of arrival; not to be changed."""
-        return self._destroyed  # type: ignore[return-value]  # the keys are what is promised
+        return self._destroyed  # type: ignore[return-value]  # only the keys are promised
 
     @property
     def destroyed_roots(self) -> list[Variable]:
@@ -205,7 +205,7 @@ class Versions:
                     yield client
 
     def logical_state(self) -> dict[str, object]:
-        """Return what is known, without order, to compare with the state of another object for the same graph."""
+        """Return the state, without order, to compare with the state of another object for the same graph."""
         return {
             "root": dict(self._root),
             "members": {root: set(views) for root, views in self._members.items()},
@@ -217,7 +217,7 @@ class Versions:
     # ---- changes
 
     def add_node(self, node: Apply) -> None:
-        """Take in a node; those that it depends on are there."""
+        """Take in a node; its prerequisites are there."""
         op = node.op
         if op.view_map or op.destroy_map:
             for output in node.outputs:

@@ -1,1 +1,1 @@
-"""What applies rules to graphs: one walk, until nothing changes, groups, and sequences of rewriters."""
+"""Engines that apply rules to graphs: one walk, until nothing changes, groups, and sequences of rewriters."""

@@ -25,7 +25,7 @@ from ._graph_rewriter import DEFAULT_OPTIONS, RewriteOptions
 
 # ---- Safe application of the answer of a rule
 #
-# All engines go through :class:`RuleApplication`: it checks what a rule returns before the graph is touched, so that
+# All engines go through :class:`RuleApplication`: it checks the answer of a rule before the graph is touched, so that
 # after an error the graph is as it was.
 
 Pairs = list[tuple[Variable, Variable]]
@@ -83,7 +83,7 @@ class RuleApplication:
         return next(self.answers((rewriter,), node), None)
 
     def answers(self, rewriters: Iterable[NodeRewriter], node: Apply) -> Iterator[tuple[NodeRewriter, Pairs]]:
-        """Ask rules in turn; give those that answered, with the checked replacements that they offer.
+        """Ask rules in turn; yield the rules that answered, with their checked replacements.
 
         The caller has set the origin for new nodes.
         """
@@ -127,7 +127,7 @@ class RuleApplication:
             return None
 
     def replace(self, rule: NodeRewriter, node: Apply, pairs: Pairs) -> bool:
-        """Carry out what :meth:`ask` returned.
+        """Carry out the result of :meth:`ask`.
 
         False, with the graph as it was, if a feature finds the result inconsistent (an in-place form where something
         is still needed), or raised an error and errors are warnings.
@@ -205,7 +205,7 @@ class RuleApplication:
         raise error
 
     def _checked_pairs(self, rule: NodeRewriter, node: Apply, result: Any) -> Pairs:
-        """Turn an answer into pairs of old and new variables that fit, leaving out what stays as it is."""
+        """Turn an answer into pairs of old and new variables that fit, leaving out unchanged ones."""
         if isinstance(result, Mapping):
             offered: Sequence[tuple[Any, Any]] = list(result.items())
             self._check_known(rule, node, offered)

@@ -26,8 +26,8 @@ from ._graph_rewriter import GraphRewriter, RewriteOptions, indented, require_gr
 
 # ---- Detection of rewriting that does not end
 #
-# Each node that a rule makes remembers what it was derived from. Two signs end a run: the same rule fires for the third
-# time on the same expression along one line of descent, which means that rules undo each other; and a
+# Each node made by a rule remembers the node it was derived from. Two signs end a run: the same rule fires for the
+# third time on the same expression along one line of descent, which means that rules undo each other; and a
 # rule fires more often than a multiple of the number of nodes, which means that it feeds itself.
 
 #: Room for small graphs, in which a few nodes may be rewritten many times.
@@ -48,7 +48,7 @@ MAX_LINEAGE = 2000
 
 
 class Derivation:
-    """One firing of a rule: its name, what it fired on, the firing that made that, and how many came before."""
+    """One firing of a rule: its name, its expression, the firing that made that, and how many came before."""
 
     __slots__ = ("length", "parent", "rule", "state")
 
@@ -106,7 +106,7 @@ class TerminationGuard:
         self._current = current
 
     def _expression(self, node: Apply) -> Hashable:
-        """Return what `node` computes, so that nodes made anew each time are recognised.
+        """Return the expression of `node`, so that nodes made anew each time are recognised.
 
         Nodes that rewriting made are described by their ops, as far as a few levels and nodes; others are themselves.
         """
@@ -202,11 +202,11 @@ class Worklist(Feature):
         self._held: list[tuple[Callable[..., None], tuple[Any, ...]]] | None = None
 
     def hold(self) -> None:
-        """Keep what happens from now on to oneself until :meth:`release`: the replacement may be refused."""
+        """Keep further events back until :meth:`release`: the replacement may be refused."""
         self._held = []
 
     def release(self, happened: bool) -> None:
-        """Take note of what was kept back, or forget it because the graph is as it was."""
+        """Take note of the events kept back, or forget them because the graph is as it was."""
         held, self._held = self._held or [], None
         if happened:
             for note, arguments in held:
@@ -293,7 +293,7 @@ class EquilibriumRewriter(GraphRewriter):
     Parameters
     ----------
     node_rewriters : iterable of NodeRewriter
-        The first that answers wins; then the list is driven by what it changed. The order makes the result
+        The first that answers wins; then its changes drive the list. The order makes the result
         deterministic.
     name : str, optional
     cleanup : iterable of GraphRewriter

@@ -30,7 +30,7 @@ from .._profile import RewriteDetails, RewriteProfile, RewriteTrace, timed_callb
 
 # ---- The contract, and sequences
 
-#: What happens when a rule fails: the error is raised; it becomes a :class:`RewriteWarning`, or is dropped, and the
+#: The reaction to a rule that fails: the error is raised; it becomes a :class:`RewriteWarning`, or is dropped, and the
 #: rule is skipped there; or the debugger is entered before the error is raised.
 OnError: TypeAlias = Literal["raise", "warn", "ignore", "pdb"]
 ON_ERROR = ("raise", "warn", "ignore", "pdb")
@@ -46,9 +46,9 @@ class RewriteOptions:
     Parameters
     ----------
     on_error : {"raise", "warn", "ignore", "pdb"}
-        What happens when a rule fails.
+        The reaction to a rule that fails.
     trace : RewriteTrace, optional
-        Where to record what fires.
+        Records the rules that fire.
     details : RewriteDetails, optional
         Where to record times; each rewriter that runs makes one of its own.
     on_failure : callable, optional
@@ -65,7 +65,7 @@ class RewriteOptions:
         return fgraph.data_order() if self.details is None else self.details.sorted_nodes(fgraph)
 
     def round(self, fgraph: FunctionGraph, profile: RewriteProfile) -> contextlib.AbstractContextManager[None]:
-        """Measure what happens inside as one round of an equilibrium, where that is wanted."""
+        """Measure the body as one round of an equilibrium, where that is wanted."""
         return contextlib.nullcontext() if self.details is None else self.details.round(fgraph, profile)
 
 
@@ -159,12 +159,12 @@ class GraphRewriter:
         ----------
         fgraph : FunctionGraph
         on_error : {"raise", "warn", "ignore", "pdb"}
-            What happens when a rule fails: "warn" and "ignore" skip the rule and leave the graph as it was there;
+            The reaction to a rule that fails: "warn" and "ignore" skip the rule and leave the graph as it was there;
             "pdb" enters the debugger, then raises.
         trace : RewriteTrace, optional
-            Where to record what fires.
+            Records the rules that fire.
         details : bool
-            Whether to measure what each rule takes, which costs time itself; see :func:`profile_report`.
+            Whether to measure the time of each rule, which costs time itself; see :func:`profile_report`.
 
         Returns
         -------
@@ -175,7 +175,7 @@ class GraphRewriter:
         RewriteError
             If a rule fails and `on_error` is "raise" or "pdb".
         RewriteCycleError
-            If rules undo each other; whatever `on_error` says.
+            If rules undo each other; with any `on_error`.
         ValueError
             If `on_error` is none of these.
         """
@@ -195,7 +195,7 @@ class GraphRewriter:
         fgraph : FunctionGraph
         options : RewriteOptions
         label : str, optional
-            What the rewriter is called in the profile and the trace; its name by default.
+            The rewriter's name in the profile and the trace; its own name by default.
         """
         self.add_requirements(fgraph)
         before = len(fgraph.apply_nodes)
@@ -225,7 +225,7 @@ class GraphRewriter:
         return [self.name]
 
     def print_summary(self, stream: TextIO | None = None) -> None:
-        """Print what the rewriter consists of, one line for each rule, to `stream` (standard output by default)."""
+        """Print the parts of the rewriter, one line for each rule, to `stream` (standard output by default)."""
         print("\n".join(self.summary_lines()), file=sys.stdout if stream is None else stream)
 
     def __str__(self) -> str:
@@ -268,7 +268,7 @@ class ChangeTracker(Feature):
 
     @contextlib.contextmanager
     def attached(self, fgraph: FunctionGraph) -> Iterator[ChangeTracker]:
-        """Count what happens to `fgraph` inside."""
+        """Count the changes of `fgraph` inside."""
         fgraph.attach_feature(self)
         try:
             yield self
@@ -343,7 +343,7 @@ class SequenceRewriter(GraphRewriter):
     rewriters : iterable of GraphRewriter
     name : str, optional
     labels : iterable of str, optional
-        What the rewriters are called in profiles, traces and summaries; their names by default.
+        The rewriters' names in profiles, traces and summaries; their own names by default.
 
     Raises
     ------
@@ -425,11 +425,11 @@ def require_graph_rewriter(rewriter: object, where: str) -> None:
 
 # ---- Origins of nodes through rewriting: copies by hand, and a check for nodes without one
 
-#: What happens to a node without an origin: it is given one that names the rewrite, silently or with a warning; or it
+#: The reaction to a node without an origin: it is given one that names the rewrite, silently or with a warning; or it
 #: is an error.
 OriginPolicy: TypeAlias = Literal["log", "warn", "raise"]
 
-#: All nodes, those that make outputs, those with some ops or of some classes, or those for whose op a function is true.
+#: All nodes, the nodes of outputs, nodes with some ops or of some classes, or nodes for whose op a function is true.
 OpsToCheck: TypeAlias = Literal["all", "last"] | Op | type[Op] | Iterable[Op | type[Op]] | Callable[[Op], bool]
 
 _log = logging.getLogger(__name__)
@@ -473,7 +473,7 @@ def without_origin(fgraph: FunctionGraph, ops: OpsToCheck = "all") -> list[Apply
     ----------
     fgraph : FunctionGraph
     ops : "all", "last", ops and op classes, or callable
-        Which nodes are looked at: all, those that make outputs of the graph, those with one of these ops, or those for
+        The nodes to look at: all, the nodes of outputs of the graph, nodes with one of these ops, or nodes for
         whose op the function returns True.
     """
     return [node for node in chosen_nodes(fgraph, ops) if any(v.origin is None for v in node.outputs)]
@@ -501,7 +501,7 @@ class OriginGuard(Feature):
     Parameters
     ----------
     policy : {"log", "warn", "raise"}
-        What happens to one that does not say: "log" and "warn" give it an origin that names the rewrite.
+        The reaction to a rule that names no origin: "log" and "warn" give the node an origin that names the rewrite.
     """
 
     def __init__(self, policy: OriginPolicy = "raise") -> None:

@@ -123,7 +123,7 @@ class WalkRewriter(GraphRewriter):
                 # Earlier replacements may have removed it.
                 if node in members:
                     changed = self._visit(application, guard, profile, node)
-                    # After a replacement that was refused, what came and went is not new.
+                    # After a replacement that was refused, the nodes that came and went are not new.
                     if new.nodes and changed:
                         nodes.extendleft(new.nodes if self.order == "out_to_in" else reversed(new.nodes))
                     new.nodes.clear()
@@ -161,7 +161,7 @@ class WalkRewriter(GraphRewriter):
 
 # ---- Groups of rules
 
-#: How often the rules of a group are asked about what they have made.
+#: How often the rules of a group are asked about their own results.
 MAX_STEPS = 100
 
 

@@ -19,7 +19,7 @@ Guard = Callable[[FunctionGraph, Apply], object]
 
 
 class EquationRewriter(NodeRewriter):
-    """Replace what the left-hand sides of equations fit by their right-hand sides.
+    """Replace matches of the left-hand sides of equations by their right-hand sides.
 
     The equations are written when the rule is first asked, and made into patterns when a node first may fit.
 
@@ -37,7 +37,7 @@ class EquationRewriter(NodeRewriter):
     ordered : bool
         Whether operands of commutative ops are taken in the given order only.
     fit : Fit
-        What is done where a right-hand side has another type.
+        The treatment of a right-hand side of another type.
 
     Raises
     ------
@@ -107,7 +107,7 @@ class EquationRewriter(NodeRewriter):
         return self._ask(fgraph, node)
 
     def __call__(self, fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
-        """Return what :meth:`transform` returns."""
+        """Return the result of :meth:`transform`."""
         return self._ask(fgraph, node)
 
     def summary_lines(self) -> list[str]:
@@ -292,7 +292,7 @@ class _Compiled:
         return (Constant, *self.language.transparent) if numbers else ()
 
     def answer(self, fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
-        """Return what replaces the output of a node that the equation fits, or None."""
+        """Return the replacement of the output of a node that the equation fits, or None."""
         inputs = node.inputs
         if len(inputs) != self._count and (not self._more or len(inputs) < self._count):
             return None
@@ -340,7 +340,7 @@ class _Compiled:
         return True
 
     def _given(self, name: str, fgraph: FunctionGraph, node: Apply, match: Match) -> Any:
-        """Return what a condition is given for one of its parameters."""
+        """Return the argument of a condition for one of its parameters."""
         if name == "node":
             return node
         if name == "fgraph":
@@ -408,7 +408,7 @@ class _Build:
             return op.result()
         name = self._compiled.ops[id(operation)]
         owner = self.node if name is None else self._bindings[name].owner
-        assert owner is not None, f"what {operation.name} fits has a node"
+        assert owner is not None, f"a match of {operation.name} has a node"
         result: Op = owner.op
         return result
 
@@ -445,6 +445,6 @@ def _parts(part: Part) -> list[Part]:
 
 
 def _ids(part: Part) -> list[int]:
-    """Return what tells the operations of a right-hand side, and the terms in it, apart from others."""
+    """Return a key that tells the operations of a right-hand side, and the terms in it, apart from others."""
     applied = [each for each in _parts(part) if isinstance(each, Applied)]
     return [*map(id, applied), *(id(each.operation) for each in applied)]

@@ -64,12 +64,12 @@ def read_number(variable: Variable) -> Any:
 
 
 class OpPattern:
-    """Ops that a pattern takes, where neither one op nor a class of ops says which: those that :meth:`fits` accepts.
+    """Ops that a pattern takes, where neither one op nor a class of ops says which: :meth:`fits` decides.
 
     Attributes
     ----------
     kind : type
-        What the language calls the kind of all these ops, so that others are left out at a glance.
+        The language's name for the kind of all these ops, so that others are left out at a glance.
     commutative : bool
         Whether inputs are tried in all orders.
     """
@@ -172,7 +172,7 @@ class Wildcard(Pattern):
 
 
 class Conditional(Wildcard):
-    """Fits what a condition holds for; the same name fits the same variable everywhere."""
+    """Fits variables for which a condition holds; the same name fits the same variable everywhere."""
 
     __slots__ = ("condition",)
 
@@ -188,7 +188,7 @@ class Conditional(Wildcard):
 
 
 class Number(Pattern):
-    """Fits what stands for a number: constants, or what a language reads as such.
+    """Fits variables that stand for a number: constants, or variables that a language reads as such.
 
     `read` gives the number that a variable stands for, or None; see :func:`read_number`.
     """
@@ -286,10 +286,10 @@ class Named(Pattern):
 
 @record
 class SeenThrough(Pattern):
-    """Fits where another pattern fits, or fits what is behind an identity."""
+    """Fits where another pattern fits, or fits the variable behind an identity."""
 
     pattern: Pattern
-    #: Gives what is behind a variable, or None if it is no identity.
+    #: Gives the variable behind another one, or None if it is no identity.
     behind: Callable[[Variable], Variable | None]
 
     @property
@@ -308,7 +308,7 @@ class SeenThrough(Pattern):
             behind = None if has_match else self.behind(variable)
             if behind is None:
                 return
-            # The identity is part of what fits: that it uses what is behind it is no other use.
+            # The identity is part of the match: its use of the variable behind it is no other use.
             if variable.owner is not None:
                 match = match.through(variable.owner)
             variable = behind
@@ -336,7 +336,7 @@ class Application(Pattern):
         self.inputs = inputs
         #: Whether inputs are taken in the given order only, though the op is commutative.
         self.ordered = ordered
-        #: Whether there may be more inputs, whatever they are.
+        #: Whether there may be any further inputs.
         self.more = more
         permuted = op.commutative if isinstance(op, OpPattern) else True
         in_order = ordered or not permuted or (len(inputs) < 2 and not more)
@@ -421,7 +421,7 @@ class Application(Pattern):
             yield from _match_all(self.inputs, order, match)
 
     def _matches_some(self, node: Apply, match: Match) -> Iterator[Match]:
-        """Yield the ways in which some inputs of `node` fit; what is left over stays in the given order."""
+        """Yield the ways in which some inputs of `node` fit; the other inputs stay in the given order."""
         inputs, count = node.inputs, len(self.inputs)
         choices: Iterable[tuple[int, ...]] = (tuple(range(count)),)
         if self.is_permuted(node):
@@ -502,7 +502,7 @@ def compile_pattern(pattern: object, see_through: SeeThrough | None = None) -> P
     pattern : object
         See :class:`PatternRewriter`.
     see_through : callable, optional
-        Gives what is behind an identity; parts below the root also fit there.
+        Gives the variable behind an identity; parts below the root also fit there.
 
     Raises
     ------

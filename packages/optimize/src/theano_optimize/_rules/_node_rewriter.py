@@ -12,10 +12,10 @@ from .._info import Exactness, Phase, RewriteInfo, make_info
 
 # ---- The contract, and rules from functions
 
-#: What a rule may track: ops (compared with ``==``) and classes of ops (subclasses included); None is every op.
+#: Targets of a rule: ops (compared with ``==``) and classes of ops (subclasses included); None is every op.
 Tracks: TypeAlias = Sequence[Op | type[Op]] | None
 
-#: What :meth:`NodeRewriter.transform` returns: None or False for "no change"; a replacement for each output (None
+#: The result of :meth:`NodeRewriter.transform`: None or False for "no change"; a replacement for each output (None
 #: where an output is not used); or a mapping from any variables of the graph to their replacements.
 TransformResult: TypeAlias = Sequence[Variable | None] | Mapping[Variable, Variable] | Literal[False] | None
 
@@ -40,7 +40,7 @@ class NodeRewriter:
 
     Notes
     -----
-    An answer is carried out whole or not at all. What a rule makes has the origin of the node, and outputs keep the
+    An answer is carried out whole or not at all. New nodes have the origin of the node, and outputs keep the
     names that users gave them. A rule that raises, or whose answer does not fit the node, is a :class:`RewriteError`
     that names both, or a warning where errors are warnings; the graph is as it was then. Rules that undo each other
     end in a :class:`RewriteCycleError`.
@@ -61,7 +61,7 @@ class NodeRewriter:
     reach: int = DEFAULT_REACH
     #: The name that others know it by, shown in summaries before its own.
     label: str | None = None
-    #: A function that does what :meth:`attempt` does, for a rule that answers for itself: it spares a call.
+    #: A function that replaces :meth:`attempt`, for a rule that answers for itself: it spares a call.
     direct: TransformFunction | None = None
 
     def __init__(self, name: str | None = None, *, info: RewriteInfo | None = None, reach: int = DEFAULT_REACH) -> None:
@@ -158,15 +158,15 @@ class FunctionNodeRewriter(NodeRewriter):
         return self._tracks
 
     def transform(self, fgraph: FunctionGraph, node: Apply) -> TransformResult:
-        """Return what the function returns."""
+        """Return the function's result."""
         return self._function(fgraph, node)
 
     def attempt(self, fgraph: FunctionGraph, node: Apply) -> tuple[NodeRewriter, TransformResult]:
-        """Return what the function returns, and this rule."""
+        """Return the function's result, and this rule."""
         return self, self._function(fgraph, node)
 
     def __call__(self, fgraph: FunctionGraph, node: Apply) -> TransformResult:
-        """Return what the function returns."""
+        """Return the function's result."""
         return self._function(fgraph, node)
 
 
@@ -326,7 +326,7 @@ class RewriterIndex:
         return False
 
     def for_op(self, op: Op, distance: int = 0) -> tuple[NodeRewriter, ...]:
-        """Return the rules that track `op`, its class or a base of its class, and those that track everything.
+        """Return the rules that track `op`, its class or a base of its class, and the rules that track everything.
 
         Parameters
         ----------

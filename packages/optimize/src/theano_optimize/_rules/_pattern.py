@@ -35,7 +35,7 @@ def pattern_of(expression: Variable, wildcards: Sequence[Variable], *, typed: bo
     wildcards : sequence of Variable
         Variables of the expression that stand for anything. Each has a name; the pattern uses it.
     typed : bool
-        Whether a wildcard fits only what has its type or a more precise one.
+        Whether a wildcard fits only variables of its type or a more precise one.
 
     Raises
     ------
@@ -113,7 +113,7 @@ def rebuilt(expression: Variable, bindings: Mapping[Variable, Variable]) -> Vari
     ----------
     expression : Variable
     bindings : mapping
-        From wildcards to what they stand for.
+        From wildcards to their variables.
     """
     table: dict[Variable, Variable] = dict(bindings)
     for node in toposort(table, [expression]):
@@ -140,8 +140,8 @@ class PatternRewriter(NodeRewriter):
 
         Where an op has a true attribute ``commutative``, its inputs are tried in all orders.
     replacement : tuple, str, number, Variable or callable
-        What stands there afterwards: a tuple is the call of its first item (an op or any callable) on the rest; a
-        string is what the wildcard stands for; a callable is called with the wildcards as keyword arguments and
+        The replacement: a tuple is the call of its first item (an op or any callable) on the rest; a
+        string is the variable of the wildcard; a callable is called with the wildcards as keyword arguments and
         returns a variable, or None for no change.
     name : str, optional
         The text of the rule by default.
@@ -157,7 +157,7 @@ class PatternRewriter(NodeRewriter):
     candidates : callable, optional
         With `tracks`: gives the nodes that may be the root of the pattern for a tracked node.
     values_eq_approx : callable, optional
-        How tools that compare values before and after are to compare here; put on the tag of what is made.
+        The comparison of values before and after, for tools; put on the tag of the result.
     debug : bool
         Enter the debugger where the op at the root fits.
     phase, tags, exactness, reference
@@ -247,12 +247,12 @@ class PatternRewriter(NodeRewriter):
         Parameters
         ----------
         before, after : Variable
-            What the rule looks for, and what stands there afterwards. The ops of `after` are applied anew.
+            The pattern, and its replacement. The ops of `after` are applied anew.
         wildcards : sequence of Variable
             The variables that stand for anything, each with a name.
         name : str, optional
         typed : bool
-            Whether a wildcard fits only what has its type or a more precise one.
+            Whether a wildcard fits only variables of its type or a more precise one.
         **options
             As for the class.
 

@@ -1,6 +1,6 @@
-"""What equations are written in: terms, which Python's operators make of wildcards, numbers and operations.
+"""Terms of equations, which Python's operators make of wildcards, numbers and operations.
 
-Terms say what an expression looks like and know no types; so one equation holds for tensors of all dtypes and numbers
+Terms give the form of an expression and know no types; so one equation holds for tensors of all dtypes and numbers
 of dimensions.
 """
 
@@ -15,17 +15,17 @@ from theano_graph import Apply, FunctionGraph, Op, Variable
 
 from ._match import OpPattern, read_number
 
-#: What may stand for an operand: a term, a number, and ``...`` for whatever further operands there are, the same on the
+#: Operands: a term, a number, and ``...`` for any further operands, the same on the
 #: right-hand side.
 Part: TypeAlias = "Term | float | complex | EllipsisType"
 
-#: How tightly operators bind when a term is printed; what is not here is printed as a call.
+#: How tightly operators bind when a term is printed; others are printed as a call.
 _STRENGTH = {"+": 1, "-": 1, "*": 2, "/": 2, "//": 2, "@": 2, "negative": 3, "**": 4, ".T": 5}
 _ATOM = 6
 
 
 class Fit(enum.Enum):
-    """What is done where a right-hand side has another type than the left-hand side.
+    """The treatment of a right-hand side of another type than the left-hand side.
 
     ``CONVERTED``: the language converts it where it can. ``EXACT``: the equation does not hold there.
     ``NARROWER``: it holds where more is known of the new type. ``UNCHECKED``: the engine has the say.
@@ -38,7 +38,7 @@ class Fit(enum.Enum):
 
 
 class Language:
-    """What the operators of Python stand for in the terms of a layer, and how numbers are read and written.
+    """The meaning of Python's operators in the terms of a layer, and the forms of numbers.
 
     Layers subclass it. ``operators`` maps ``+``, ``-``, ``*``, ``/``, ``//``, ``**``, ``@``, ``negative``, ``abs`` and
     ``.T`` to operations.
@@ -63,7 +63,7 @@ class Language:
         self.operators: dict[str, Operation] = {}
 
     def kind(self, op: Op) -> type:
-        """Return what ops are told apart by at a glance; see :class:`OpPattern`."""
+        """Return a key that tells ops apart at a glance; see :class:`OpPattern`."""
         return type(op)
 
     def read(self, variable: Variable) -> Any:
@@ -81,7 +81,7 @@ class Language:
         return result
 
     def fitted(self, node: Apply, new: Variable, fit: Fit) -> list[Variable] | None:
-        """Return what replaces the output of `node`, made of a right-hand side; None if that does not fit."""
+        """Return the replacement of the output of `node`, made of a right-hand side; None if that does not fit."""
         return [new] if fit is Fit.UNCHECKED or node.outputs[0].type.is_super(new.type) else None
 
 
@@ -94,7 +94,7 @@ class Context(Protocol):
 
 
 class Operation:
-    """What terms are made with: an op, a class or family of ops, or a function that belongs to right-hand sides alone.
+    """The head of a term: an op, a class or family of ops, or a function that belongs to right-hand sides alone.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ class Operation:
     make : callable, optional
         ``make(context, *variables)`` gives the variable on right-hand sides; by default the op is applied.
     compute : callable, optional
-        What it does to numbers: where all operands are numbers, so is the result.
+        Its value on numbers: where all operands are numbers, so is the result.
     """
 
     __slots__ = ("compute", "language", "make", "name", "op", "symbol")
@@ -197,7 +197,7 @@ class Term:
 
 
 class Unknown(Term):
-    """A wildcard: fits everything, or what a condition holds for. Numbers are constants, and known when it fits."""
+    """A wildcard: fits everything, or variables for which a condition holds. Numbers are known constants."""
 
     __slots__ = ("condition", "is_number", "name")
 
@@ -272,7 +272,7 @@ def _inside(part: Part, strength: int) -> str:
 
 
 class Equation:
-    """Two terms: what the rule looks for, and what stands there afterwards, with conditions.
+    """Two terms: the pattern, and its replacement, with conditions.
 
     Parts that both terms have in common, as the same Python object, are not built again.
 

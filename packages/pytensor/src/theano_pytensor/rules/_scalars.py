@@ -104,7 +104,7 @@ def _without_zeros(x: Any, y: Any) -> Any:
 
 
 def _product_with_logarithm(x: Any, y: Any) -> Any:
-    """Multiply with a logarithm; the product with 0 is 0, whatever the logarithm is."""
+    """Multiply with a logarithm; the product with 0 is 0, for any logarithm."""
     return T.switch(T.eq(x, 0), T.zeros_like(x * y), x * T.log(y))
 
 

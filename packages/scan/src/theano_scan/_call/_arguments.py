@@ -94,7 +94,7 @@ class SequenceArgument:
         return self.parts()[0].shape[0]
 
     def element(self, tap: int, backwards: bool = False) -> Any:
-        """Return what the first step gets for a tap."""
+        """Return the argument of the first step for a tap."""
         low, high = self.reach
         return self.variable[tap - high - 1 if backwards else tap - low]
 
@@ -105,7 +105,7 @@ class SequenceArgument:
 
 @record(frozen=False)
 class StateArgument:
-    """What a recurrent output starts from, and which earlier steps the function gets."""
+    """The initial value of a recurrent output, and the earlier steps that the function gets."""
 
     initial: Any
     taps: list[int]
@@ -121,14 +121,14 @@ class StateArgument:
 
 
 def as_list(value: Any) -> list[Any]:
-    """Return a list of what may be None, one thing or several."""
+    """Return a list of None, one thing or several."""
     if value is None:
         return []
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
 def sequence_arguments(sequences: Any) -> list[SequenceArgument]:
-    """Return what `sequences` says.
+    """Return the parsed `sequences`.
 
     Raises
     ------
@@ -163,14 +163,14 @@ def sequence_arguments(sequences: Any) -> list[SequenceArgument]:
 def as_variable(value: Any) -> Any:
     """Return a variable as it is, an array on a device moved to the host, and anything else as a constant.
 
-    Loops run on the host: what they read at each step is moved once, before.
+    Loops run on the host: arguments that they read at each step are moved once, before.
     """
     stays = isinstance(value, Variable) and not hasattr(value, "_as_TensorVariable")
     return value if stays else as_tensor_variable(value)
 
 
 def state_arguments(outputs_info: Any) -> list[StateArgument | None]:
-    """Return what `outputs_info` says.
+    """Return the parsed `outputs_info`.
 
     Raises
     ------
@@ -257,20 +257,20 @@ def called(
     states: Sequence[StateArgument | None],
     fixed: Sequence[Any],
 ) -> Any:
-    """Return what the function returns for the arguments of a step.
+    """Return the function's result for the arguments of a step.
 
     Parameters
     ----------
     fn : callable
     given : sequence of variables
-        Elements of sequences and what outputs were; the non-sequences follow.
+        Elements of sequences and earlier outputs; the non-sequences follow.
     along, states, fixed : sequence
-        What the arguments stand for.
+        The roles of the arguments.
 
     Raises
     ------
     TypeError
-        With the list of what is passed, if the function takes other arguments.
+        With the list of the passed arguments, if the function takes other ones.
     ValueError
         If it returns None.
     """

@@ -49,7 +49,7 @@ from ._arguments import (
 
 @record(frozen=False)
 class Step:
-    """One step as the function described it: what it was given, and what it returned."""
+    """One step as the function described it: its arguments, and its results."""
 
     rows: list[Any]
     registers: list[list[Any]]
@@ -73,7 +73,7 @@ def scan(
     strict: bool = False,
     return_list: bool = False,
 ) -> tuple[Outputs, OrderedUpdates]:
-    """Loop: apply a function to the elements of sequences, with what it returned in earlier steps.
+    """Loop: apply a function to the elements of sequences, with its results of earlier steps.
 
     Parameters
     ----------
@@ -82,10 +82,10 @@ def scan(
         argument each. Returns the outputs of the step, then maybe updates of shared variables (a dictionary or a list
         of pairs), then maybe an :class:`until`.
     sequences : array_like, dict(input=, taps=) or list of them
-        What to go along, by the first dimension. Tap k means the element at step t + k; 0 is the default. The
+        The sequences, by the first dimension. Tap k means the element at step t + k; 0 is the default. The
         shortest one says how many steps there are.
     outputs_info : None, array_like, dict(initial=, taps=) or list of them
-        For each output, what it starts from: a value like that of a step, or for taps beyond -1 the earlier values
+        For each output, its initial value: a value like that of a step, or for taps beyond -1 the earlier values
         along a first dimension. None where earlier outputs are not needed.
     non_sequences : variable or list of variables
         Further arguments, the same in each step.
@@ -120,13 +120,13 @@ def scan(
     TypeError
         If an output would have to be cast down to the type of its initial value, or has other dimensions.
     ValueError
-        If nothing says how many steps to do, or `outputs_info` does not fit what `fn` returns.
+        If nothing gives the number of steps, or `outputs_info` does not fit the results of `fn`.
     MissingInputError
         With `strict`, if `fn` uses a shared variable that it was not given.
 
     Notes
     -----
-    What `fn` computes from variables that do not change is computed once, before the loop.
+    Expressions of `fn` in variables that do not change are computed once, before the loop.
 
     Examples
     --------
@@ -236,7 +236,7 @@ def _single_step(
     fixed: Sequence[Any],
     settings: tuple[bool, bool],
 ) -> tuple[Outputs, OrderedUpdates]:
-    """Return what the function makes of the first elements: a single step needs no loop, and a condition ends none."""
+    """Return the function's results for the first elements: a single step needs no loop, and a condition ends none."""
     go_backwards, return_list = settings
     step = Step([a.element(tap, go_backwards) for a in along for tap in a.taps], [])
     starts = [state.start(tap) for state in states if state is not None for tap in state.taps]
@@ -287,7 +287,7 @@ def _trace(
 
 
 def _register(state: StateArgument, tap: int) -> Any:
-    """Return the variable that stands for what an output was at a tap."""
+    """Return the variable of an output's value at a tap."""
     start = state.start(tap)
     return _with_test_value(start.type.make_variable(_label(state.initial, tap)), lambda: start)
 
@@ -297,7 +297,7 @@ def _label(variable: Any, tap: int) -> str | None:
 
 
 def _with_test_value(inner: Any, first: Callable[[], Any]) -> Any:
-    """Give a variable of the step the test value of what it stands for in the first step, if it has one."""
+    """Give a variable of the step the test value of its counterpart in the first step, if it has one."""
     if config.compute_test_value != "off":
         with contextlib.suppress(MissingTestValueError):
             inner.tag.test_value = get_test_value(first())
@@ -305,7 +305,7 @@ def _with_test_value(inner: Any, first: Callable[[], Any]) -> Any:
 
 
 def _read_result(result: Any, step: Step) -> None:
-    """Sort what the function returned into outputs, updates and a condition."""
+    """Sort the function's results into outputs, updates and a condition."""
     parts = list(result) if isinstance(result, (list, tuple)) and not _are_updates(result) else [result]
     if parts and isinstance(parts[-1], until):
         step.condition = parts.pop().condition
@@ -538,7 +538,7 @@ class _Builder:
                         "scan: only shared variables have updates", context=[repr(key)], hint="update a shared variable"
                     )
                 )
-        fixed = [v for v in self.fixed if v.owner is not None]  # what they are made of is used once, before the loop
+        fixed = [v for v in self.fixed if v.owner is not None]  # their operands are used once, before the loop
         pending = [*step.outputs, *result.values(), *([step.condition] if step.condition is not None else [])]
         while pending:
             new = [r for r in graph_inputs(pending, fixed) if isinstance(r, SharedVariable) and r not in result]
@@ -554,7 +554,7 @@ class _Builder:
 def _updates(
     outputs: list[Any], op: Scan, arrays: Iterable[Any], others: Iterable[Any], last_states: bool
 ) -> OrderedUpdates:
-    """Return the new values of shared variables: the last rows of their buffers, or what was handed on."""
+    """Return the new values of shared variables: the last rows of their buffers, or the last state."""
     updates = OrderedUpdates()
     arrays, others = list(arrays), list(others)
     buffers = op.outer_sitsot_outs(outputs)
@@ -572,9 +572,9 @@ def _buffer(initial: Any, n: Any) -> Any:
 
 
 def _outside(results: Sequence[Any], changing: set[Any], fixed: Sequence[Any]) -> tuple[dict[Any, Any], list[Any]]:
-    """Return what is computed before the loop: variable -> its stand-in inside, and the same from outside.
+    """Return the expressions computed before the loop: variable -> its stand-in inside, and the same from outside.
 
-    Shared variables come first, then what was given as it is, in its order, used or not. What is made of constants
+    Shared variables come first, then the caller's non-sequences, in their order, used or not. Expressions of constants
     alone stays where it is.
     """
     moving, numbers = set(changing), set[Any]()

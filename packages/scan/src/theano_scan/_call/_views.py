@@ -68,7 +68,7 @@ def reduce(
     mode: Any = None,
     name: str | None = None,
 ) -> tuple[Outputs, OrderedUpdates]:
-    """Return what is left of sequences after a function of each element and the result so far.
+    """Return the final result after a function of each element and the result so far.
 
     Parameters
     ----------

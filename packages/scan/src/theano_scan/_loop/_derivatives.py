@@ -88,7 +88,7 @@ class LowerScans(GraphRewriter):
         try:
             replace(_replacements(fgraph, node), reason=self)
         except InconsistencyError:
-            # What has been copied into a buffer is overwritten before the loop can run, which reads the copy then.
+            # A row that was copied into a buffer is overwritten before the loop can run, which reads the copy then.
             fgraph.replace_all(_replacements(fgraph, node, _row_of), reason=self)
 
 
@@ -130,7 +130,7 @@ def _is_reader(client: object, depth: int, kept_last: bool) -> bool:
     return isinstance(client, Apply) and (kept_last or reads_rows_after(client, depth))
 
 
-#: Before equal nodes are merged, so that the loops of gradients find those that they were made of.
+#: Before equal nodes are merged, so that the loops of gradients find their forward loops.
 optdb.register("scan_lower", LowerScans(), "fast_run", "fast_compile", "scan_lower", position=-0.005)
 
 
@@ -153,7 +153,7 @@ def _is_state(plan: Plan, k: int) -> bool:
 
 @record(frozen=False)
 class Sketch:
-    """A loop in the making: inner variables, what they stand for, and what becomes of the results."""
+    """A loop in the making: inner variables, their outer counterparts, and the uses of the results."""
 
     sequences: list[tuple[Any, Any]] = field(default_factory=list)
     states: list[tuple[Any, Any]] = field(default_factory=list)
@@ -244,7 +244,7 @@ def _with_all_states(node: Apply) -> Apply:
 
 
 def _add_forward_values(loop: Sketch, node: Apply, inner: list[Any], outs: list[Any], steps: Steps) -> dict[Any, Any]:
-    """Give the loop what each step was given, and what it returned where that is kept.
+    """Give the loop the arguments of each step, and its results where they are kept.
 
     Returns
     -------
@@ -278,7 +278,7 @@ def _rows(node: Apply, k: int, steps: Steps) -> Any:
 
 
 def _states_before(node: Apply, k: int, start: Any) -> Any:
-    """Return the sequence of what state k was before each step, in places of the sequences."""
+    """Return the sequence of state k before each step, in places of the sequences."""
     plan: Plan = node.op.plan
     history: Any = node.outputs[k]
     padded = as_tensor_variable(start).dimshuffle("x", *range(as_tensor_variable(start).type.ndim))
@@ -298,7 +298,7 @@ def _shifted(rows: Any, by: Any) -> Any:
 def _cotangents_inside(
     loop: Sketch, node: Apply, outs: list[Any], cotangents: list[Variable], steps: Steps
 ) -> dict[int, Any] | None:
-    """Return for each inner output its cotangent in a step, and give the loop what they are made of."""
+    """Return for each inner output its cotangent in a step, and give the loop the parts of it."""
     plan: Plan = node.op.plan
     points: dict[int, Any] = {}
     any_there = False
@@ -419,7 +419,7 @@ def _forward_results(
     by_output: dict[int, Any],
     stacks: Sequence[tuple[Any, Any]],
 ) -> None:
-    """Say what becomes of the states, their tangents, and the tangents of the other outputs."""
+    """Set the uses of the states, their tangents, and the tangents of the other outputs."""
     loop.results += [(outs[k], FINAL, None) for k in range(plan.states)]
     tangents = iter(stacks)
     for k, variable in by_output.items():

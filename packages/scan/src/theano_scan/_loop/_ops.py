@@ -1,7 +1,7 @@
 """The ops of loops: one with the documented kinds of outputs, and the one that runs.
 
-A :class:`Scan` is what programs see: buffers whose first rows are what a loop starts from, outputs of several kinds
-with taps. A :class:`Loop` is what becomes of it before anything else is rewritten. It has one form of recurrence: a
+A :class:`Scan` is the op that programs see: buffers whose first rows are the initial values, outputs of several kinds
+with taps. A :class:`Loop` replaces it before anything else is rewritten. It has one form of recurrence: a
 state that a step gets from the step before. Earlier steps are states too, and slices of sequences with taps are
 sequences of their own, so that it is closed under differentiation: its pullback and its pushforward are such loops
 again, as in ``lax.scan`` of JAX.
@@ -58,7 +58,7 @@ KEPT_LAST = "kept_last"
 class Scan(Kinds, ComparedGraphOp):
     """Run a graph once for each step; see :func:`theano_scan.scan`, which makes it.
 
-    Inputs of the inner graph are rows of sequences, for each mitsot what it was at its taps, for each sitsot what it
+    Inputs of the inner graph are rows of sequences, for each mitsot its values at its taps, for each sitsot its value
     was one step before, shared values and constants. Its outputs are the new values of mitsots, sitsots, nitsots and
     shared values, and maybe the truth value that ends the loop.
 
@@ -71,7 +71,7 @@ class Scan(Kinds, ComparedGraphOp):
     inputs, outputs : sequence of Variable
         The inner graph.
     info : dict
-        What there is: ``n_seqs, n_mit_mot, n_mit_mot_outs, mit_mot_out_slices, n_mit_sot, n_sit_sot, n_nit_sot,
+        The numbers: ``n_seqs, n_mit_mot, n_mit_mot_outs, mit_mot_out_slices, n_mit_sot, n_sit_sot, n_nit_sot,
         n_shared_outs, tap_array, as_while``, and settings: ``name, mode, truncate_gradient, profile, allow_gc,
         strict``.
     typeConstructor : callable, optional
@@ -83,7 +83,7 @@ class Scan(Kinds, ComparedGraphOp):
     fgraph : FunctionGraph
         A copy of the inner graph.
     loop : Loop
-        What runs.
+        The loop that runs.
     fn : Function
         The inner graph, compiled.
 
@@ -127,7 +127,7 @@ class Scan(Kinds, ComparedGraphOp):
             result["profile"] = profile if isinstance(profile, str) else (self.info["name"] or True)
         return result
 
-    # ---- what is made of it
+    # ---- derived forms
 
     @cached_property
     def fgraph(self) -> FunctionGraph:  # type: ignore[override]  # the base sets it at once
@@ -225,7 +225,7 @@ class Scan(Kinds, ComparedGraphOp):
         return Apply(self, [*arguments, *shared, *counts, *constants], [make() for make in self._makers()])
 
     def _makers(self) -> list[Any]:
-        """Return for each output what makes a variable of its type."""
+        """Return for each output a maker of variables of its type."""
         stacked = [*self.inner_mitsot_outs(self.outputs), *self.inner_sitsot_outs(self.outputs)]
         stacked += self.inner_nitsot_outs(self.outputs)
         make: Any = self.typeConstructor
@@ -240,7 +240,7 @@ class Scan(Kinds, ComparedGraphOp):
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
-        """Run all steps, and put what comes of them behind the first rows of the buffers."""
+        """Run all steps, and put their results behind the first rows of the buffers."""
         with without_test_values():  # where this computes a test value, the inner graph is compiled here
             loop = self.whole_loop
             results: list[list[Any]] = [[None] for _ in range(len(loop.plan.kinds) + self.as_while)]
@@ -269,7 +269,7 @@ class Scan(Kinds, ComparedGraphOp):
     # ---- comparing, copies
 
     def settings(self) -> Hashable:
-        """Return what besides the inner graph tells loops apart."""
+        """Return the parameters that tell loops with one inner graph apart."""
         without = ("destroy_map", "gpua", "strict")
         table = {k: str(v) for k, v in self.info.items() if k not in without}
         return tuple(sorted(table.items())), self.preallocate
@@ -291,7 +291,7 @@ class Scan(Kinds, ComparedGraphOp):
         state = super().__getstate__()
         return {k: v for k, v in state.items() if k not in ("fgraph", "loop", "whole_loop", "used")}
 
-    # ---- what is asked about it
+    # ---- queries
 
     @property
     def fn(self) -> Function:
@@ -414,8 +414,8 @@ class Loop(Scan):
         """Return the function of one step, compiled on first use."""
         if self._function is not None:
             return self._function
-        # What a step does not need any more is memory for its later results, and for those of the next step.
-        # Its variables stand for no value: test values of what is outside cannot be computed inside.
+        # A value that a step does not need any more is memory for its later results, and for those of the next step.
+        # Its variables stand for no value: test values of outer variables cannot be computed inside.
         flags = config.change_flags(allow_gc=True, compute_test_value="off", compute_test_value_opt="off")
         with flags, lowered_for_loop(self.plan.loop_spec()):
             result = super().compiled()
@@ -520,7 +520,7 @@ class Loop(Scan):
                 )
 
     def settings(self) -> Hashable:
-        """Return what besides the inner graph tells loops apart."""
+        """Return the parameters that tell loops with one inner graph apart."""
         return self.plan, self.name, self.memory, tuple(sorted((k, str(v)) for k, v in self.options.items()))
 
     def inner_connection_pattern(self) -> list[list[bool]]:
@@ -531,7 +531,7 @@ class Loop(Scan):
         """Tell which outputs depend on which inputs, through any number of steps."""
         return [[False] * len(node.outputs), *connections_of_steps(self.plan, self.inner_pattern())]
 
-    # ---- what a Scan has, for a loop in this form
+    # ---- the attributes of a Scan, for a loop in this form
 
     __eq__ = ComparedGraphOp.__eq__
     __hash__ = ComparedGraphOp.__hash__
@@ -557,7 +557,7 @@ class Loop(Scan):
 
     @property
     def info(self) -> dict[str, Any]:  # type: ignore[override]
-        """What there is, as for a Scan: all states are sitsots here."""
+        """The numbers, as for a Scan: all states are sitsots here."""
         counts = ("n_seqs", "n_mit_mot", "n_mit_mot_outs", "n_mit_sot", "n_sit_sot", "n_nit_sot", "n_shared_outs")
         result: dict[str, Any] = {name: getattr(self, name) for name in (*counts, "tap_array", "mit_mot_out_slices")}
         result |= {"name": self.name, "mode": self.options.get("mode"), "profile": self.options.get("profile", False)}

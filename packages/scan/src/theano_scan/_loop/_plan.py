@@ -39,13 +39,13 @@ from theano_tensor.shape import Rebroadcast
 
 # ---- Kinds of inputs and outputs, and the variables that belong together
 #
-# Outputs are told apart by how many earlier steps a step is given (``it``, input taps) and how many of them it writes
+# Kinds of outputs differ in how many earlier steps a step reads (``it``, input taps) and how many of them it writes
 # (``ot``, output taps): several and several (mitmot), several and one (mitsot), a single one and one (sitsot), none
 # and one (nitsot). Values that are no arrays, states of random streams for instance, are handed on as `shared` ones.
 
 
 class Kinds:
-    """What a loop has, and where: see the module.
+    """The parts of a loop, and their positions: see the module.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class Kinds:
     n_mit_mot_outs : int
         How many inner outputs the mitmots have.
     tap_array : list of list of int
-        For each output with input taps, in the order of the kinds, what they are.
+        For each output with input taps, in the order of the kinds, the taps.
     mit_mot_out_slices : list of list of int
         For each mitmot, its output taps.
     as_while : bool
@@ -176,7 +176,7 @@ class Kinds:
         """Return the outputs of a node that are nitsots."""
         return _part(_outputs(list_outputs), self._recurrent, self.n_nit_sot)
 
-    # ---- what is handed on, and what stays
+    # ---- values handed on, and fixed ones
 
     def inner_shared(self, list_inputs: Sequence[Any]) -> list[Any]:
         """Return the inner inputs that are handed on from step to step and are no arrays."""
@@ -204,7 +204,7 @@ class Kinds:
         first = 1 + self.n_seqs + self._recurrent + self.n_shared_outs
         return _inputs(list_inputs)[first + (self.n_nit_sot if self.counts_nit_sots else 0) :]
 
-    # ---- what belongs together
+    # ---- groups
 
     def mappings(self, inner_inputs: int) -> dict[str, dict[int, Any]]:
         """Return which of the inner and outer inputs and outputs belong to the same sequence, state or constant.
@@ -278,7 +278,7 @@ def _outputs(argument: Apply | Sequence[Any]) -> list[Any]:
 
 # ---- The plan: how inputs and outputs go together, and the use of memory
 
-#: What becomes of the values of an output: all of them along a new first dimension, the sum, or the last one.
+#: The use of the values of an output: all of them along a new first dimension, the sum, or the last one.
 #: FINAL is the initial state where there are no steps, LAST is an error then.
 STACK, SUM, FINAL, LAST = "stack", "sum", "final", "last"
 _RESULT_KINDS = MappingProxyType({STACK: ResultKind.STACK, SUM: ResultKind.SUM})
@@ -293,7 +293,7 @@ class Plan:
     sequences, states : int
         How many there are; the inner inputs are rows of the sequences, states, constants, in this order.
     kinds : tuple of str
-        For each inner output (new states first), what becomes of it.
+        For each inner output (new states first), its use.
     likes : tuple of int
         For each output that is summed, the number of the inner input that has its shape; -1 for others.
     until : bool
@@ -314,7 +314,7 @@ class Plan:
     truncate: int = -1
 
     def loop_spec(self) -> LoopSpec:
-        """Return what a machine has to know to do all steps by itself."""
+        """Return the numbers by which a machine does all steps by itself."""
         kinds = tuple(_RESULT_KINDS.get(kind, ResultKind.LAST) for kind in self.kinds)
         return LoopSpec(self.sequences, self.states, kinds, self.until, self.backwards)
 
@@ -354,9 +354,9 @@ def connections_of_steps(plan: Plan, pattern: list[list[bool]]) -> list[list[boo
     return result
 
 
-# ---- Buffers of loops: arrays whose first rows are what a loop starts from, and whose other rows its steps write
+# ---- Buffers of loops: arrays whose first rows are the initial values, and whose other rows the steps write
 #
-# Between them and what loops are made of here (a first value, the rows of all steps) goes no copy where the form of an
+# Between them and the operands of loops here (a first value, the rows of all steps) goes no copy where the form of an
 # expression says so: a part that has just been written is known.
 
 LAST_ROW = (-1,)
@@ -408,9 +408,9 @@ def _written(buffer: Variable, entries: tuple[Slice]) -> Any:
 
 
 def parts_of_cotangent(g: Any, depth: int) -> tuple[Any, Any, Any]:
-    """Return what a cotangent of a buffer says of its first rows, of the others, and of the last one alone.
+    """Return the cotangents of a buffer's first rows, of the others, and of the last one alone.
 
-    What is known to be zero is None. The first two have the lengths of their parts.
+    A known zero is None. The first two have the lengths of their parts.
     """
     node = g.owner
     if node is not None and isinstance(node.op, IncSubtensor) and _is_zero(node.inputs[0]):

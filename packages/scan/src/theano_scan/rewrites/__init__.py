@@ -1,7 +1,7 @@
-"""Rewrites of loops: what is computed for nothing goes, what all steps can do at once leaves the loop.
+"""Rewrites of loops: unused results go, and expressions that all steps can share leave the loop.
 
-`_builder` takes loops apart and puts them together again, and registers rules. `_merging` puts together what loops have
-in common, `_pruning` drops what nobody uses, and `_pushout` moves out what need not be done in each step.
+`_builder` takes loops apart and puts them together again, and registers rules. `_merging` joins loops with common
+parts, `_pruning` drops unused results, and `_pushout` moves out expressions that need not be computed in each step.
 """
 
 from ._builder import LoopBuilder as LoopBuilder

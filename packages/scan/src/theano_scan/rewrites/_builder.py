@@ -42,7 +42,7 @@ class LoopBuilder:
     rows, states, constants : list of pairs
         Inner variable and outer variable, or for `rows` the sequence.
     results : list of list
-        Inner variable, what becomes of it, the inner variable that has its shape (or None), and the old output that
+        Inner variable, its use, the inner variable that has its shape (or None), and the old output that
         it stands for (or None).
     twins : dict
         Old output -> the entry of `results` that it is equal to.
@@ -82,7 +82,7 @@ class LoopBuilder:
         return self.results[len(self.states) :]
 
     def build(self) -> tuple[dict[Variable, Variable], list[Any]]:
-        """Return what the old outputs are now, and all outputs of the new loop; unused inputs are left out."""
+        """Return the replacements of old outputs, and all outputs of the new loop; unused inputs are left out."""
         outputs = self.bodies
         used = set(graph_inputs(outputs)) | {r[2] for r in self.results if r[2] is not None}
         rows = [p for p in self.rows if p[0] in used]

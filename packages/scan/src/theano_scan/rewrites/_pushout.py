@@ -1,4 +1,4 @@
-"""Rules that move out of a loop what is the same in all steps, or what all steps can do at once."""
+"""Rules that move expressions out of a loop: those equal in all steps, or computable for all steps at once."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _nodes(builder: LoopBuilder) -> list[Apply]:
 
 @rule(Loop, name="scanOp_pushout_nonseqs_ops")
 def scan_pushout_nonseqs_ops(fgraph: FunctionGraph, node: Apply[Loop]) -> Found:
-    """What depends on constants alone is computed once, before the loop."""
+    """Expressions of constants alone are computed once, before the loop."""
     op: Loop = node.op
     plan: Plan = op.plan
     fixed = set(op.fgraph.inputs[plan.sequences + plan.states :])
@@ -102,7 +102,7 @@ def scan_pushout_nonseqs_ops(fgraph: FunctionGraph, node: Apply[Loop]) -> Found:
 
 @rule(Loop, name="scanOp_pushout_seqs_ops", tags=MORE_MEMORY)
 def scan_pushout_seqs_ops(fgraph: FunctionGraph, node: Apply[Loop]) -> Found:
-    """What depends on sequences and constants alone is computed for all steps at once, before the loop."""
+    """Expressions of sequences and constants alone are computed for all steps at once, before the loop."""
     builder = LoopBuilder(node)
     wholes = Wholes(builder, dict(builder.rows))
     moved = [n for n in _nodes(builder) if wholes.add(n)]
@@ -124,7 +124,7 @@ def scan_pushout_seqs_ops(fgraph: FunctionGraph, node: Apply[Loop]) -> Found:
 
 
 def _border(results: Sequence[Any], outside: set[Any]) -> list[Any]:
-    """Return those variables of `outside` that what stays inside uses."""
+    """Return the variables of `outside` that the inner graph still uses."""
     result: dict[Any, None] = {}
     seen: set[Any] = set()
     pending = list(results)
@@ -142,7 +142,7 @@ def _border(results: Sequence[Any], outside: set[Any]) -> list[Any]:
 
 @rule(Loop, name="scan_pushout_dot1", tags=MORE_MEMORY)
 def scan_pushout_dot1(fgraph: FunctionGraph, node: Apply[Loop]) -> Found:
-    """A sum over the steps of matrix products is one product of what all steps multiply."""
+    """A sum over the steps of matrix products is one product of the factors of all steps."""
     plan: Plan = node.op.plan
     if plan.until or not any(kind == SUM for kind in plan.kinds):
         return None
@@ -214,7 +214,7 @@ def _is_product(v: Variable) -> bool:
 
 
 def _without_dimshuffle(v: Any) -> tuple[Any, list[Any] | None]:
-    """Return what a variable is a DimShuffle of, and the order; itself and None otherwise."""
+    """Return the operand of a DimShuffle, and the order; the variable itself and None otherwise."""
     if v.owner is not None and isinstance(v.owner.op, DimShuffle):
         return v.owner.inputs[0], list(v.owner.op.order)
     return v, None
@@ -226,7 +226,7 @@ def _all_steps(stack: Any, order: list[Any] | None) -> Any:
 
 @rule(Loop, name="scan_pushout_sums", tags=MORE_MEMORY)
 def scan_pushout_sums(fgraph: FunctionGraph, node: Apply[Loop]) -> Found:
-    """A sum over the steps of sums over axes of kept values, or of what is computed of them, is one of all steps."""
+    """A sum over the steps of sums over axes of kept values, or of expressions of them, is one of all steps."""
     plan: Plan = node.op.plan
     if plan.until or not any(kind == SUM for kind in plan.kinds):
         return None
@@ -252,7 +252,7 @@ def scan_pushout_sums(fgraph: FunctionGraph, node: Apply[Loop]) -> Found:
 
 
 def _is_sum_of(builder: LoopBuilder, v: Any, sources: set[Any]) -> bool:
-    """Tell whether a result is a sum over axes of what has been kept, or can be computed of that."""
+    """Tell whether a result is a sum over axes of kept values, or of expressions of them."""
     total, _ = _without_dimshuffle(v)
     if total.owner is None or not isinstance(total.owner.op, Sum):
         return False

@@ -48,7 +48,7 @@ def _has_unused_inputs(op: Loop) -> bool:
 
 @rule(Loop, name="scan_remove_plain")
 def scan_remove_plain(fgraph: FunctionGraph, node: Apply[Loop]) -> Found:
-    """Rows of sequences that are kept of all steps are the sequences; what is the same in all steps is repeated."""
+    """Rows of sequences that are kept of all steps are the sequences; values equal in all steps are repeated."""
     op: Loop = node.op
     plan: Plan = op.plan
     positions = {v: k for k, v in enumerate(op.fgraph.inputs)}
@@ -145,7 +145,7 @@ def _is_number(v: Variable) -> bool:
 
 @rule(Loop, name="scan_merge_inouts")
 def scan_merge_inouts(fgraph: FunctionGraph, node: Apply[Loop]) -> Found:
-    """What a loop is given twice is given once, what it computes twice is computed once."""
+    """Repeated inputs of a loop become one, repeated results are computed once."""
     plan: Plan = node.op.plan
     ways = [
         *((v, "row") for v in node.inputs[1 : 1 + plan.sequences]),
@@ -175,7 +175,7 @@ def scan_merge(fgraph: FunctionGraph, node: Apply[Loop]) -> Found:
 
 
 def _instead_of_both(fgraph: FunctionGraph, builder: LoopBuilder, loops: Sequence[Apply]) -> Found:
-    """Return what the outputs of two loops are now; of one of them, where it does all that the other does."""
+    """Return the replacements of the outputs of two loops; of one of them, where it does all that the other does."""
     new, results = builder.build()
     joined = results[0].owner
     for loop in loops:

@@ -29,7 +29,7 @@ class SumDuplicates(SparseOp):
         return Apply(self, [matrix], [matrix.type.make_variable()])
 
     def compute(self, node: Apply[Self], *values: Any) -> Any:
-        """Add up what is stored at one position."""
+        """Add up elements stored at one position."""
         (x,) = values
         return summed(x)
 
@@ -40,7 +40,7 @@ def summed(x: Any) -> Any:
         return x
     result = x.copy()
     result.sum_duplicates()
-    # The order of what is stored is kept where nothing adds up.
+    # The order of stored elements is kept where nothing adds up.
     return x if result.nnz == x.nnz else result
 
 
@@ -57,7 +57,7 @@ def _pushforward_sum(node: Apply[SumDuplicates], tangents: list[Variable | None]
 def without_duplicates(x: Operand) -> Any:
     """Return a sparse matrix with one stored element for each position.
 
-    What works on stored elements one by one, and is not linear, needs that; and so do gradients.
+    Elementwise functions that are not linear need that; and so do gradients.
     """
     matrix = as_sparse_variable(x)
     return matrix if stores_once(matrix) else SumDuplicates()(matrix)
@@ -138,7 +138,7 @@ class SparseFromDense(SparseOp):
         return as_tensor_variable(node.inputs[0]).shape
 
     def compute(self, node: Apply[Self], *values: Any) -> Any:
-        """Store what is not zero."""
+        """Store the elements other than zero."""
         return CLASSES[self.format](values[0])
 
     def __str__(self) -> str:
@@ -195,7 +195,7 @@ class Cast(SparseOp):
     like: ClassVar[int | None] = 0
 
     def __init__(self, out_type: str) -> None:
-        SparseType("csr", out_type)  # refuses what is no dtype of sparse matrices
+        SparseType("csr", out_type)  # refuses dtypes that sparse matrices do not have
         self.out_type = str(out_type)
 
     def make_node(self, x: Operand) -> Apply[Self]:
@@ -327,7 +327,7 @@ def _pushforward_format(node: Apply[ToFormat], tangents: list[Variable | None]) 
 
 
 class _SameElements(SparseOp):
-    """Base of the ops that change how a matrix is stored, not what it is. Regular gradient."""
+    """Base of the ops that change the storage of a matrix, not its value. Regular gradient."""
 
     like: ClassVar[int | None] = 0
 

@@ -1,6 +1,6 @@
 """The four arrays that a sparse matrix consists of, matrices made of them, and elements at given positions.
 
-What works on the stored elements alone is composed of these: ``CSM(format)(f(data), indices, indptr, shape)``. Its
+Functions of the stored elements alone are composed of these: ``CSM(format)(f(data), indices, indptr, shape)``. Its
 derivatives follow from those of the parts, and `f` runs as a native kernel.
 """
 
@@ -303,7 +303,7 @@ def csm_indptr(x: Operand) -> Any:
 
 
 def csm_shape(x: Operand) -> Any:
-    """Return the number of rows and of columns, a vector of 2 integers; what makes the matrix tells it if it can."""
+    """Return the number of rows and of columns, a vector of 2 integers; the matrix's node gives it if it can."""
     matrix = as_sparse_variable(x)
     op: Any = matrix.owner.op if matrix.owner is not None else None
     if isinstance(op, SparseOp):

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         nnz: int
 
 
-#: A sparse or dense variable, or what becomes one.
+#: A sparse or dense variable, or a value for one.
 Operand: TypeAlias = "Variable | Apply | Matrix | np.ndarray[Any, Any] | np.generic | complex | Sequence[Any]"
 
 
@@ -112,7 +112,7 @@ class SparseType(Type):
         Parameters
         ----------
         value : scipy.sparse matrix, or array with at most two dimensions
-            What an array has besides zeros is stored; one with less than two dimensions is a row.
+            The elements of an array other than zeros are stored; one with less than two dimensions is a row.
         strict : bool
             Whether nothing is converted.
         allow_downcast : bool or None
@@ -153,7 +153,7 @@ class SparseType(Type):
         return target(value, dtype=self.dtype)
 
     def values_eq(self, a: Any, b: Any) -> bool:
-        """Tell whether two matrices have equal elements; zeros that are stored equal those that are not."""
+        """Tell whether two matrices have equal elements; stored zeros equal the others."""
         return bool(a.format == b.format and a.shape == b.shape and (a != b).nnz == 0)
 
     def values_eq_approx(self, a: Any, b: Any, eps: float | None = None) -> bool:
@@ -219,7 +219,7 @@ def _arrays(value: Any) -> list[Any]:
 
 
 class _Operators:
-    """What sparse variables can do; the functions behind it are put into `table` by the modules that define them."""
+    """The methods of sparse variables; the modules that define the functions behind them put these into `table`."""
 
     table: ClassVar[dict[str, Any]] = {}
     # NumPy's arrays leave operators with a sparse variable to it.
@@ -323,7 +323,7 @@ class _Operators:
     def __rmul__(self, other: Operand) -> Any:
         return self.table["mul"](other, self)
 
-    # What `theano.dot` asks for: sparse where both operands are, with a structured gradient.
+    # The hook of `theano.dot`: sparse where both operands are, with a structured gradient.
     def __dot__(self, other: Operand) -> Any:
         return self.table["structured_dot"](self, other)
 

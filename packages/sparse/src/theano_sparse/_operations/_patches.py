@@ -16,7 +16,7 @@ from .._core._structure import CSC
 from .._core._type import Operand
 from ._products import structured_dot
 
-#: What `ConvolutionIndices.evaluate` returns.
+#: The result of `ConvolutionIndices.evaluate`.
 Structure = tuple[Any, Any, tuple[int, int], str, tuple[int, int]]
 
 
@@ -127,9 +127,7 @@ def _matrix(variable: Any, name: str) -> Any:
     result = as_tensor_variable(variable)
     if result.type.ndim != 2:
         raise TypeError(
-            format_error(
-                f"{name} is a matrix", context=[describe(result)], hint="flatten what one row of it stands for"
-            )
+            format_error(f"{name} is a matrix", context=[describe(result)], hint="flatten the image of each row")
         )
     return result
 
@@ -178,10 +176,10 @@ def convolve(
     Returns
     -------
     output : Tensor
-        Of shape (batch, nkern * positions), what one kernel yields lies together; (batch, nkern, positions) if
+        Of shape (batch, nkern * positions), where the results of one kernel lie together; (batch, nkern, positions) if
         `flatten` is false.
     shape : tuple of 3 int
-        (nkern, rows, columns) of what is made of an image.
+        (nkern, rows, columns) of the result for an image.
 
     Raises
     ------
@@ -213,7 +211,7 @@ def convolve(
 
 
 def max_pool(images: Operand, imgshp: Sequence[int], maxpoolshp: Sequence[int]) -> tuple[Any, tuple[int, int]]:
-    """Return the maximum of each area of images; areas do not overlap, and what is left at the border is not used.
+    """Return the maximum of each area of images; areas do not overlap, and the rest at the border is not used.
 
     Parameters
     ----------

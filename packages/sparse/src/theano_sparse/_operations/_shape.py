@@ -322,7 +322,7 @@ def _pushforward_square(node: Apply[SquareDiagonal], tangents: list[Variable | N
 class ConstructSparseFromList(SparseOp):
     """The csc matrix of the shape of `x` with the rows of `values` added at the rows `ilist`. Regular gradient.
 
-    This is the gradient of ``x[ilist]`` for those who want it sparse.
+    This is the gradient of ``x[ilist]`` in sparse form.
     """
 
     def make_node(self, x: Operand, values: Operand, ilist: Operand) -> Apply[Self]:

@@ -16,22 +16,22 @@ from .._core._op import SparseOp, as_sparse_variable, dense
 from .._core._structure import csm_data, csm_shape, stored_positions, with_data
 from .._core._type import Operand, _Operators
 
-# ---- Functions of the stored elements alone. All have structured gradients: only what is stored has one
+# ---- Functions of the stored elements alone. All have structured gradients: only stored elements have one
 
 
 def structured_monoid(
     function: Callable[..., Any], name: str | None = None, doc: str | None = None
 ) -> Callable[..., Any]:
-    """Return the function of sparse matrices that applies `function` to what is stored.
+    """Return the function of sparse matrices that applies `function` to the stored elements.
 
-    What is stored several times at one position is added up before.
+    Elements stored several times at one position are added up before.
 
     Parameters
     ----------
     function : callable
         Of a vector and maybe numbers to a vector of the same length.
     name, doc : str, optional
-        Of what is returned.
+        Name and docstring of the result.
 
     Examples
     --------

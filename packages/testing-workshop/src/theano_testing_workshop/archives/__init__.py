@@ -1,4 +1,4 @@
-"""Attacks on `load(file, safe=True)`: archives that are nearly right, and a watch on what they do.
+"""Attacks on `load(file, safe=True)`: archives that are nearly right, and a watch on their effects.
 
 python -m theano_testing_workshop.archives --inputs 20000
 """

@@ -21,7 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m theano_testing_workshop.archives")
     parser.add_argument("--version", action="version", version=f"theano-testing-workshop {__version__}")
     parser.add_argument("--inputs", type=int, default=20_000, help="how many archives (default 20000)")
-    parser.add_argument("--seed", type=int, default=0, help="seed of the first one; those that follow count on")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the first one; the next ones count on")
     parser.add_argument("--time", type=float, default=None, metavar="SECONDS", help="stop after this time")
     parser.add_argument("--write", nargs=2, metavar=("SEED", "FILE"), help="write the archive of a seed instead")
     options = parser.parse_args(arguments)

@@ -26,7 +26,7 @@ from theano_linker_c.archive import load
 
 from ._mutate import Mutator, samples
 
-#: What Python reports that loading may do: literals of headers are parsed, frames looked at.
+#: Events that Python reports and loading may cause: literals of headers are parsed, frames looked at.
 _HARMLESS = frozenset(
     {"builtins.id", "compile", "object.__getattr__", "object.__setattr__", "object.__delattr__", "sys._getframe"}
 )
@@ -38,7 +38,7 @@ _PLACE = struct.Struct("<q")
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """An input that did what none may do."""
+    """An input with a forbidden effect."""
 
     seed: int
     what: str
@@ -46,7 +46,7 @@ class Finding:
 
 @dataclass(slots=True)
 class Outcome:
-    """What became of some inputs."""
+    """The outcome of some inputs."""
 
     counts: Counter[str] = field(default_factory=Counter)
     findings: list[Finding] = field(default_factory=list)
@@ -54,7 +54,7 @@ class Outcome:
 
 
 class _Watch:
-    """Notes what happens in the process while an input is loaded."""
+    """Notes the events in the process while an input is loaded."""
 
     def __init__(self) -> None:
         self.events: list[str] | None = None
@@ -74,7 +74,7 @@ def _stop(*_: Any) -> None:
 
 
 def _prepare() -> None:
-    """Import all that the library's own words name: what is imported later was asked for by an input."""
+    """Import all modules that the library's own words name: an input asked for any later import."""
     for word in vocabulary():
         if isinstance(word, ClassWord):
             with contextlib.suppress(ImportError, AttributeError):
@@ -85,7 +85,7 @@ def _prepare() -> None:
 
 
 def _look(thing: Any) -> None:
-    """Use what was loaded: memory that is not its own shows."""
+    """Use the loaded object: memory that is not its own shows."""
     if isinstance(thing, (list, tuple)):
         for item in thing[:20]:
             _look(item)
@@ -106,7 +106,7 @@ def _look(thing: Any) -> None:
 
 
 def _judged(data: bytes, watch: _Watch) -> tuple[str, str | None]:
-    """Load one input; return how it ended, and what is wrong with that."""
+    """Load one input; return how it ended, and its fault."""
     watch.events = []
     try:
         found = load(io.BytesIO(data), safe=True)
@@ -117,7 +117,7 @@ def _judged(data: bytes, watch: _Watch) -> tuple[str, str | None]:
             return how, f"an error that does not say how to correct it: {error}"
     except _TookTooLong:
         return "slow", f"it takes longer than {_SECONDS} s"
-    except BaseException:  # noqa: BLE001  # whatever else it is, it is a finding
+    except BaseException:  # noqa: BLE001  # any other error is a finding
         return "error", traceback.format_exc(limit=-4)
     finally:
         events, watch.events = watch.events, None
@@ -189,11 +189,11 @@ def attack(
     seed : int
         Of the first one; the others count on.
     progress : callable, optional
-        Told now and then what has become of them so far.
+        Called now and then with the outcomes so far.
     seconds : float, optional
         No more are begun after this time.
     archives : sequence of bytes, optional
-        What is changed; by default :func:`samples`.
+        The archives to change; by default :func:`samples`.
 
     Returns
     -------
@@ -203,7 +203,7 @@ def attack(
     """
     outcome, begun = Outcome(), time.monotonic()
     originals = samples() if archives is None else archives
-    # A child has what its parent has imported; platforms without fork import it again.
+    # A child has the modules that its parent has imported; platforms without fork import them again.
     known = multiprocessing.get_all_start_methods()
     methods: Any = multiprocessing.get_context("fork" if "fork" in known else known[0])
     following, end = seed, seed + inputs

@@ -251,7 +251,7 @@ class Mutator:
         named = b"c" + f"{module}\n{name}\n".encode()
         if places and rng.random() < 0.8:
             place = rng.choice(places)
-            # What was named goes, and another name comes.
+            # A name goes, and another name comes.
             codes[place] = named if codes[place] != b"\x93" else b"00" + named
         else:
             codes.insert(rng.randrange(len(codes)), named)

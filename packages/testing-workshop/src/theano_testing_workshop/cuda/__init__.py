@@ -1,8 +1,8 @@
 """A stand-in for the libraries of CUDA, for tests where no GPU is.
 
 It has the driver, NVRTC and cuBLAS. Memory of its devices is memory of the host; the text of kernels is compiled by g++
-for the processor, and launches run on it, the threads of a block as fibers. What a device would refuse is refused, and
-what it would do without a word shows:
+for the processor, and launches run on it, the threads of a block as fibers. Calls that a device would refuse are
+refused, and faults that it would pass without a word show:
 
 - Work runs when somebody waits for it, in an order that streams and events allow, chosen by the number in the variable
   ``THEANO_FAKE_SEED``; so do blocks, and threads between two barriers.

@@ -90,7 +90,7 @@ def run_on_cuda(
     Parameters
     ----------
     arguments : sequence of str
-        What Python is started with.
+        The arguments of Python.
     flags : str
         Flags beside ``gpuarray.library_path``, as in ``THEANO_FLAGS``.
     seconds : float
@@ -120,7 +120,7 @@ def check_on_cuda(folder: str | Path, *modules: str, seed: int = 1, at_least: in
     *modules : str
         Names of modules, classes or tests; all tests of the folder without any.
     seed : int
-        Chooses the order in which work runs among those that streams and events allow.
+        Chooses the order of work within the limits of streams and events.
     at_least : int
         How many tests have to run, so that a module whose tests are left out does not pass for one that was tested.
 
@@ -132,7 +132,7 @@ def check_on_cuda(folder: str | Path, *modules: str, seed: int = 1, at_least: in
     Raises
     ------
     AssertionError
-        If a test fails, with what the process has written, or if fewer tests than `at_least` have run.
+        If a test fails, with the output of the process, or if fewer tests than `at_least` have run.
     subprocess.TimeoutExpired
         If they take longer than ten minutes.
 

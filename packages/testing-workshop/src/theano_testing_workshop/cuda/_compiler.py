@@ -1,6 +1,6 @@
-"""Compiles the text of CUDA kernels for the processor: what the stand-in for NVRTC starts.
+"""Compiles the text of CUDA kernels for the processor: the program that the stand-in for NVRTC starts.
 
-Called with the file of the text, that of the library to make, and the options that NVRTC was given. What the compiler
+Called with the file of the text, that of the library to make, and the options of NVRTC. The compiler's messages go
 says is written to the standard output, as NVRTC has it.
 """
 
@@ -15,7 +15,7 @@ HEADER = Path(__file__).resolve().parent / "c" / "kernel.h"
 FLAGS = ("-std=c++17", "-O1", "-w", "-fPIC", "-shared", "-ffp-contract=off", "-fno-strict-aliasing")
 #: Kernels of one name in several modules are different ones.
 APART = ("-fno-gnu-unique", "-Wl,-Bsymbolic")
-#: What a program of a card must not do, and a processor does not refuse.
+#: Constructs that a program of a card must not have, and a processor does not refuse.
 CHECKS = ("-fsanitize=alignment,bounds", "-fsanitize-undefined-trap-on-error")
 DEFINED = ("-undef", "-D__CUDACC__=1", "-D__CUDACC_RTC__=1", "-D__CUDA_ARCH__=900", "-D__cplusplus=201703L", "-w")
 KERNEL = re.compile(

@@ -1,7 +1,7 @@
 """Random graphs of the whole tensor language, computed in three ways that have to agree.
 
 A graph is computed as written by the Python machine, rewritten and compiled by the native one (and, in turns, in other
-modes), and by NumPy. ``python -m theano_testing_workshop.fuzz`` runs it; what differs is shrunk and printed as a
+modes), and by NumPy. ``python -m theano_testing_workshop.fuzz`` runs it; a difference is shrunk and printed as a
 program. Ops of one's own join in by a :class:`Grammar`, through the records that they have for their tests.
 
 Examples

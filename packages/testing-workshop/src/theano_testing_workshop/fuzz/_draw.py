@@ -69,7 +69,7 @@ class Draw:
         lengths = [0, 1, 2, 3, 4, 5, 7]
         self._lengths = [int(n) for n in rng.choice(lengths, 3, p=[0.04, 0.16, 0.25, 0.25, 0.15, 0.1, 0.05])]
         if rng.random() < 0.08:
-            # Loops in vectors, and what is left over.
+            # Loops in vectors, and their remainder.
             self._lengths[0] = int(rng.integers(8, 70))
 
     # Chance
@@ -110,7 +110,7 @@ class Draw:
         self.items.append(item)
         self.variables.append(variable)
         self.values.append(value)
-        # Asked for again and again by whatever looks for operands.
+        # Asked for again and again by every search for operands.
         self._names.append(str(value.dtype.name))
         self._shapes.append(tuple(map(int, value.shape)))
         return len(self.items) - 1
@@ -195,7 +195,7 @@ class Draw:
         return self.leaf(dtype, tuple(shape[drop:]), low=low, high=high, static=tuple(static[drop:]))
 
     def combine(self, a: int, b: int) -> bool:
-        """Tell whether two items can be combined element by element: only what is declared to broadcast does."""
+        """Tell whether two items can be combined element by element: only declared dimensions broadcast."""
         first, second = self.shape(a), self.shape(b)
         one, two = self.broadcastable(a), self.broadcastable(b)
         for k in range(1, min(len(first), len(second)) + 1):
@@ -314,7 +314,7 @@ def expression(d: Draw, names: Sequence[str], kind: str, size: int, *, rows: boo
     ----------
     d : Draw
     names : sequence of str
-        What it is made of; all are used if there is room.
+        Its operands; all are used if there is room.
     kind : str
         The kind of NumPy's dtype that all have.
     size : int
@@ -340,7 +340,7 @@ def _pattern(d: Draw, kind: str) -> str:
     if kind == "b":
         return str(d.one_of(_LOGICAL))
     if kind == "f" and d.chance(0.4):
-        # What grows from step to step says nothing in the end.
+        # A number that grows from step to step says nothing in the end.
         return "m.tanh({} * {})" if d.chance(0.5) else "half({} + {})"
     known = _BINARY[:3] if kind == "u" else _BINARY  # a constant has a sign
     return str(d.one_of(known if kind == "c" else (*known, *_ORDERED)))
@@ -358,7 +358,7 @@ def _code(text: str) -> Any:
 
 
 def evaluated(module: Any, text: str, **names: Any) -> Any:
-    """Return what an expression gives, in the tensor language or in NumPy."""
+    """Return the value of an expression, in the tensor language or in NumPy."""
     return eval(_code(text), {"m": module, "abs": abs, **names})
 
 
@@ -398,7 +398,7 @@ def in_numpy(text: str, **names: Any) -> Any:
 
 
 def called(name: str) -> Callable[[Sequence[str], Any], str]:
-    """Return what writes the source of a call of a function of the fuzzer."""
+    """Return a writer of the source of a call of a function of the fuzzer."""
 
     def text(names: Sequence[str], options: Any) -> str:
         return f"{name}({', '.join([*names, *(f'{key}={value!r}' for key, value in options.items())])})"

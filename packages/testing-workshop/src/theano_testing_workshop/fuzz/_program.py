@@ -1,4 +1,4 @@
-"""Random programs as data: what they are made of, the expression they build, and their value in NumPy."""
+"""Random programs as data: their items, the expression they build, and their value in NumPy."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Leaf:
     value : array
         Contiguous.
     shape : tuple of int or None
-        What the type says about the lengths.
+        The lengths of the type.
     kind : {"input", "constant", "shared"}
     layout : str
         One of :data:`LAYOUTS`.
@@ -124,7 +124,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Whose memory a compiled program may use, and what of it is the same.
+    """Whose memory a compiled program may use, and which parts of it are the same.
 
     Attributes
     ----------
@@ -151,7 +151,7 @@ class Memory:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Program:
-    """A graph: items of which each uses earlier ones, and what is wanted of it.
+    """A graph: items of which each uses earlier ones, and the requested results.
 
     Attributes
     ----------
@@ -197,7 +197,7 @@ class Program:
         return self.renumbered(moved)
 
     def renumbered(self, moved: Mapping[int, int]) -> Program:
-        """Return the program with items under other numbers; those that `moved` does not name are left out."""
+        """Return the program with items under other numbers; items that `moved` does not name are left out."""
         items: list[Leaf | Node] = [self.items[old] for old in sorted(moved, key=lambda old: moved[old])]
         for i, item in enumerate(items):
             if isinstance(item, Node):
@@ -221,7 +221,7 @@ class Unbuildable(Exception):
         self.error = error
 
 
-#: What expressions and NumPy raise for operands that they do not take.
+#: Errors of expressions and NumPy for operands that they do not take.
 REFUSALS = (TheanoError, TypeError, ValueError, IndexError, ZeroDivisionError, OverflowError, np.linalg.LinAlgError)
 
 

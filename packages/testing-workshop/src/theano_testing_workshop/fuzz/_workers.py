@@ -46,7 +46,7 @@ from ._program import Leaf, Node, Operation, Program, Unbuildable, build, evalua
 
 @dataclass(slots=True)
 class Refusals:
-    """What could not be built, and how often: what operations refuse, they are not tested on."""
+    """Graphs that could not be built, and how often: operations are not tested on refused arguments."""
 
     counts: Counter[str] = field(default_factory=Counter)
 
@@ -67,7 +67,7 @@ def generate(
     nodes : int
         The most operations that most have; some have up to twice as many.
     refusals : Refusals, optional
-        Notes what was tried and could not be built.
+        Notes the graphs that could not be built.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def generate(
     overlaps = begin_memory(d) if d.chance(0.4) else []
     for _ in range(d.between(1, 3)):
         d.leaf(d.any_dtype(), d.any_shape())
-    # Small graphs are cheap and show most; large ones show what meets only there.
+    # Small graphs are cheap and show most; large ones show faults that need their size.
     _grow(d, _some_of(d, operations), d.between(1, nodes if d.chance(0.6) else 2 * nodes), notes)
     writes = write_into_storage(d, {op.name: op for op in operations}) if d.preferred else []
     program = replace(_finished(d, seed, writes), memory=draw_memory(d, overlaps))
@@ -106,7 +106,7 @@ def _usable(program: Program, notes: Refusals) -> Program:
             notes.note(error)
             return replace(program, updates=())
         if any(np.shape(a) != np.shape(b) for a, b in zip(values, later, strict=True)):
-            # NumPy broadcasts whatever has length 1 now; graphs broadcast what is declared to have it.
+            # NumPy broadcasts every length 1; graphs broadcast declared ones.
             return replace(program, updates=())
     return program
 
@@ -209,7 +209,7 @@ class Task:
     variant : int
         The number of a further configuration, or -1.
     optimized : bool
-        Whether the C compiler optimises: that takes as long as all else, and its faults are not what is looked for.
+        Whether the C compiler optimises: that takes as long as all else, and its faults are not looked for.
     captured : bool
         Whether the machine captures the kernel calls of the first call, and makes them again in the second one.
     exported : bool
@@ -253,13 +253,13 @@ class Found:
 
     @property
     def reason(self) -> tuple[str, tuple[str, ...]]:
-        """What findings of one reason have in common."""
+        """The common key of findings of one reason."""
         return self.kind, self.operations
 
 
 @dataclass(slots=True)
 class Report:
-    """What a run of the fuzzer saw.
+    """The outcome of a run of the fuzzer.
 
     Attributes
     ----------
@@ -268,7 +268,7 @@ class Report:
     seconds : float
         How long it took.
     processor : float
-        How long processes and compilers computed, in all: where others use the machine, this is what tells.
+        How long processes and compilers computed, in all: the measure where others use the machine.
     """
 
     counts: Counter[str] = field(default_factory=Counter)
@@ -287,7 +287,7 @@ def describe_failure(failure: Failure, *, shrunk: bool = True) -> Found:
 
 
 def configurations_of(task: Task) -> list[Configuration]:
-    """Return what the graphs of a task are compared on."""
+    """Return the configurations for the graphs of a task."""
     if task.exported:
         return [EXPORTED]
     if task.vectorized:
@@ -449,7 +449,7 @@ def fuzz(
     grammar : callable
         Makes the grammar, in each process: a function of a module.
     exported : bool
-        Whether graphs are compared with their exported C, and not with what is compiled for this process.
+        Whether graphs are compared with their exported C, instead of code compiled for this process.
     device : str, optional
         The device on which graphs are compared with the plain machine, and on nothing else.
     vectorized : bool
@@ -484,7 +484,7 @@ def fuzz(
 
 
 def _received(pool: Pool, worker: _Worker, report: Report) -> Sequence[Task]:
-    """Take what a worker has to say; return the tasks that are to be done again because it died."""
+    """Take a worker's messages; return the tasks that are to be done again because it died."""
     task = worker.task
     assert task is not None, "only workers with a task are waited for"
     try:
@@ -512,7 +512,7 @@ def _after_death(pool: Pool, task: Task, status: int | None, report: Report) -> 
     report.counts["graphs"] += 1
     try:
         program = generate(task.start, drawn_for(task.device, pool._source().operations), nodes=pool._nodes)
-    except Exception as error:  # noqa: BLE001  # whatever the records of ops raise
+    except Exception as error:  # noqa: BLE001  # any error of the records of ops
         what = f"no graph was made: {type(error).__name__}: {error}"
         report.findings.append(Found(task.start, "", "generator", what, (), "".join(traceback.format_exception(error))))
         return ()

@@ -23,7 +23,7 @@ static Three blockIdx, blockDim, gridDim, threadIdx;
 #define __global__ extern "C"
 #define __device__ static
 """
-#: What stands behind each kernel: it runs it for all blocks and threads.
+#: The Python function of each kernel: it runs it for all blocks and threads.
 LOOP = """
 extern "C" void run_{name}(const int *n, {declared}) {{
     gridDim = {{n[0], n[1], 1}};

@@ -54,7 +54,7 @@ class Configuration:
     vectorized : bool
         Whether each graph is applied to a batch, of whose entries one is compared.
     device : str or None
-        The device where all arguments and shared variables go, so that what has a form for devices runs there.
+        The device where all arguments and shared variables go, so that ops with a form for devices run there.
     """
 
     name: str
@@ -66,7 +66,7 @@ class Configuration:
     device: str | None = None
 
 
-#: The graph as written, computed in Python: what all others are compared with.
+#: The graph as written, computed in Python: the reference for all others.
 PLAIN = Configuration("plain", lambda: Mode("py", None), 'Mode("py", None)')
 #: Rewritten and compiled.
 NATIVE = Configuration("FAST_RUN", lambda: Mode("cvm", "fast_run"), 'Mode("cvm", "fast_run")')
@@ -149,7 +149,7 @@ class Failure:
 
 @dataclass(slots=True)
 class Run:
-    """What the calls of a function gave: for each call the outputs of each program, and the states after it."""
+    """The results of a function's calls: for each call the outputs of each program, and the states after it."""
 
     outputs: list[list[list[Any]]] = field(default_factory=list)
     states: list[list[list[Any]]] = field(default_factory=list)
@@ -198,7 +198,7 @@ def time_limit(seconds: float) -> Iterator[None]:
 
 
 class Refused(RunError):
-    """A program has no form in what it should be compiled to, and an error says so."""
+    """A program has no form in the target, and an error says so."""
 
 
 class Overwritten(Exception):
@@ -244,7 +244,7 @@ def _compiled_and_called(built: Sequence[Built], configuration: Configuration) -
             on_unused_input="ignore",
             accept_inplace=True,
         )
-    except Exception as error:  # whatever it is, it is a finding
+    except Exception as error:  # any error is a finding
         raise RunError("compile", error) from error
     result, held = Run(), list[tuple[Any, Any]]()
     for call in range(CALLS):
@@ -287,7 +287,7 @@ def _exported_and_called(built: Built, configuration: Configuration) -> Run:
             exported = Exported(fn, known)
         except NoStraightForm as error:
             raise Refused("compile", error) from error
-        except Exception as error:  # whatever it is, it is a finding
+        except Exception as error:  # any error is a finding
             raise RunError("compile", error) from error
         for _ in range(CALLS):
             try:
@@ -368,7 +368,7 @@ def _arguments(built: Built, tests: bool, call: int) -> list[Any]:
 def compare_batch(
     programs: Sequence[Program], configurations: Sequence[Configuration], tally: Tally, *, reference: bool = True
 ) -> list[Failure]:
-    """Run programs together on the plain machine, in NumPy and on other configurations; return what is wrong.
+    """Run programs together on the plain machine, in NumPy and on other configurations; return the differences.
 
     Programs that make a function fail are found by halving the batch.
 
@@ -376,7 +376,7 @@ def compare_batch(
     ----------
     programs : sequence of Program
     configurations : sequence of Configuration
-        What is compared with the plain machine.
+        The configurations to compare with the plain machine.
     tally : Tally
         Counts comparisons.
     reference : bool
@@ -408,7 +408,7 @@ def compare_batch(
 
 
 def _runs(built: Sequence[Built], configuration: Configuration, failures: list[Failure]) -> dict[int, RunOfOne]:
-    """Return the run of each program; those that fail are added to `failures`."""
+    """Return the run of each program; failed ones are added to `failures`."""
     found: dict[int, RunOfOne] = {}
     pending: list[Sequence[Built]] = [built] if built else []
     if configuration.exported or configuration.vectorized:
@@ -521,7 +521,7 @@ class _Judge:
                 return [Failure(program, PLAIN, "reference", str(error))]
             wanted = [values[i] for i in program.outputs]
             for k, (value, found) in enumerate(zip(wanted, self.plain.outputs[call], strict=False)):
-                # What perturbations do is told around the plain machine's value, so NumPy's is held against it.
+                # Perturbations move the plain machine's value, so NumPy's is held against it.
                 wrong = judge(value, found, self._of(call, k), self.tally, ulp=self.ulp, lenient=False)
                 if wrong is not None:
                     return [Failure(program, PLAIN, "reference", f"call {call}, output {k}, NumPy gives {wrong}")]
@@ -551,7 +551,7 @@ class _Judge:
             if wrong is not None:
                 return [Failure(self.built.program, configuration, "state", f"call {call}: {wrong}")]
             if call == 0 and not _equal_states(other.states[0], self.plain.states[0]):
-                # The next call begins elsewhere, by roundings; what it gives cannot be compared.
+                # The next call begins elsewhere, by roundings; its results cannot be compared.
                 self.tally.counts["second call begins elsewhere"] += 1
                 return []
         return []

@@ -14,14 +14,14 @@ from .._program import Built, Node, Program, Unbuildable, evaluate
 # ---- When two values of one expression count as the same
 #
 # Rewriting may change how results are rounded, and it makes some finite that the expression as written does not: exact
-# equality is no criterion, nor is one tolerance for all. A difference is held against what roundings and the choice of
-# special values inside of the expression as written do to its result: the graph is computed again with results and
-# operands of each inexact operation moved by a few units in the last place (`"rounding"`), and with results that are
-# not
-# finite replaced by random numbers (`"special"`). What moves further in this way than the two values are apart says
-# nothing and counts as `unjudged`; everything else has to agree.
+# equality is no criterion, nor is one tolerance for all. A difference is held against the effect of roundings and the
+# choice of special values inside of the expression as written do to its result: the graph is computed again with
+# results and operands of each inexact operation moved by a few units in the last place (`"rounding"`), and with results
+# that are not
+# finite replaced by random numbers (`"special"`). A value that moves further in this way than the two values are apart
+# says nothing and counts as `unjudged`; everything else has to agree.
 
-#: How many samples are taken at most where values differ: so many that chance hardly ever hides what explains it. Of
+#: How many samples are taken at most where values differ: so many that chance hardly ever hides the reason. Of
 #: special values there are more: each may hide the side of zero on which another would be.
 ROUNDINGS = 16
 SPECIALS = 48
@@ -31,12 +31,12 @@ SLACK = 8.0
 
 @dataclass(slots=True)
 class Tally:
-    """What was compared.
+    """The compared values.
 
     Attributes
     ----------
     counts : Counter
-        ``"compared"`` (arrays), ``"rounding"`` (arrays that agree within what rounding does to them), ``"finite"``
+        ``"compared"`` (arrays), ``"rounding"`` (arrays that agree within their roundings), ``"finite"``
         (the rewritten graph gives numbers where the graph as written gives none), ``"unjudged"`` (arrays that depend
         on roundings or on values that are not finite, and differ). Of these arrays: ``"elements"`` (all that were
         compared), ``"elements, rounding"``, ``"elements, finite"`` and ``"elements, unjudged"``; of arrays whose
@@ -97,7 +97,7 @@ def judge(
 
 
 def _counted(open_: Any, settled: Any, reason: str, tally: Tally) -> Any:
-    """Return what remains open; count what a reason settles."""
+    """Return the open differences; count the ones that a reason settles."""
     count = int((open_ & settled).sum())
     if count:
         tally.counts[reason] += 1
@@ -156,7 +156,7 @@ def _explained(a: Any, b: Any, samples: Iterable[Any], open_: Any) -> Any:
 
 
 class _Reached:
-    """What samples have reached of a value: how far they lie from the one that is wanted."""
+    """The reach of samples of a value: how far they lie from the expected one."""
 
     def __init__(self, found: Any, wanted: Any) -> None:
         self.found, self.wanted = found, wanted
@@ -191,7 +191,7 @@ def _difference(a: Any, b: Any, wrong: Any) -> Difference:
 
 #: Step of the differences, in units of the numbers.
 STEP = 1e-5
-#: What the names of operations have in common that look for extremes along an axis.
+#: The common part of the names of operations that look for extremes along an axis.
 _EXTREMES = ("max", "min", "ptp")
 
 
@@ -235,11 +235,11 @@ def _has_ties(program: Program, values: Sequence[Any]) -> bool:
 
 
 def _has_tie(name: str, operands: Sequence[Any], result: Any) -> bool:
-    # Zeros of sparse matrices are no elements, and have no gradients; so has what cancels in a sum of two.
+    # Zeros of sparse matrices are no elements, and have no gradients; so has an element that cancels in a sum of two.
     if name.startswith("sparse_"):
         cancels = name in ("sparse_add", "sparse_sub") and not np.all(result)
         return cancels or any(not np.all(x) for x in operands)
-    # A number that is zero chooses what no number beside it does.
+    # A number that is zero chooses branches that no number beside it does.
     if name == "where":
         return operands[0].dtype.kind == "f" and not np.all(operands[0])
     if name == "clip":

@@ -63,14 +63,14 @@ class Perturbed:
         self._roots = graph_inputs(self._outputs)
         self._nodes = toposort(self._roots, self._outputs)
         self._rng = rng
-        #: Whether sums that nearly cancel may do so exactly, and products spread what is not finite, rather than be
+        #: Whether sums that nearly cancel may do so exactly, and products spread infinities and NaN, rather than be
         #: made finite: in every other sample, so that each result is also seen otherwise.
         self._cancels = False
-        #: On which side of zero numbers take the place of what is not finite, or at zero: a comparison may hang on it.
+        #: On which side of zero numbers replace infinities and NaN, or at zero: a comparison may hang on it.
         #: None is anywhere.
         self._sides: Iterator[float | None] = cycle((1.0, -1.0, 0.0, None))
         self._side: float | None = None
-        #: What was computed from which values with nothing moved: the next sample starts from the same ones.
+        #: Results by operands with nothing moved: the next sample starts from the same ones.
         self._before: tuple[Mapping[Any, Any], dict[Any, Any]] | None = None
 
     def sample(self, values: Mapping[Any, Any], kind: str) -> list[Any]:
@@ -133,7 +133,7 @@ class Perturbed:
             known[y] = result
 
     def _performed(self, node: Any, given: list[Any], plain: Sequence[Any], kind: str) -> list[Any]:
-        """Return what an op makes of operands; what it decides where numbers nearly agree is random."""
+        """Return the result of an op; its decisions where numbers nearly agree are random."""
         if isinstance(node.op, OpFromGraph):
             return self._inner(node.op, kind)(given)
         if _is_switch(node.op) and given[0].dtype.kind in "fc":
@@ -152,7 +152,7 @@ class Perturbed:
         return results
 
     def _inner(self, op: GraphOp, kind: str) -> Callable[[Sequence[Any]], list[Any]]:
-        """Return what computes the graph inside of an op, with its roundings moved like those of the graph itself."""
+        """Return a function for the graph inside of an op, with its roundings moved like those of the graph itself."""
         inner = Perturbed(op.fgraph.outputs, self._rng)
         inner._cancels, inner._side = self._cancels, self._side
         return lambda values: inner._computed(dict(zip(op.fgraph.inputs, values, strict=True)), kind)
@@ -172,7 +172,7 @@ class Perturbed:
             yield
 
     def _special(self, op: Any, given: Sequence[Any], result: Any, plain: Any) -> Any:
-        """Return a result with what is not finite made finite, or spread further than the op as written does."""
+        """Return a result with infinities and NaN made finite, or spread further than the op as written does."""
         if not self._cancels:
             return self._made_finite(result, plain)
         if isinstance(op, Dot):
@@ -183,7 +183,7 @@ class Perturbed:
         return result
 
     def _shifted(self, result: Any, given: Any) -> Any:
-        """Return a difference moved as far as the roundings of what is subtracted go."""
+        """Return a difference moved as far as the roundings of its operands go."""
         size = UNITS * float(np.finfo(result.dtype).eps) * max(1.0, float(np.abs(given).max(initial=0.0)))
         moved = result + size * self._rng.uniform(-1, 1, result.shape)
         gone = (np.abs(result) <= size) & (self._rng.random(result.shape) < 0.5)
@@ -244,7 +244,7 @@ class Perturbed:
         # The smallest numbers are far apart; zeros stay zeros, but their signs depend on the order of operations.
         noise = rng.uniform(-1, 1, value.shape)
         size = np.abs(value).astype(np.float64) * width
-        # Results are moved further than operands, so that what was too small is not moved back to zero.
+        # Results are moved further than operands, so that a small number is not moved back to zero.
         least = (1 if vanishing is None else 2) * _SMALLEST[value.dtype.name]
         size = np.where(np.abs(value) < info.tiny, least, size)
         moved = np.asarray(value.astype(np.float64) + size * np.where(size < info.tiny, np.sign(noise), noise))
@@ -273,7 +273,7 @@ _SMALLEST = {name: float(np.finfo(name).smallest_subnormal) for name in ("float1
 
 
 def _spread(given: Sequence[Any], result: Any) -> Any:
-    """Return a product with NaN wherever a factor is not finite: BLAS may leave out what is multiplied by 0, or not."""
+    """Return a product with NaN wherever a factor is not finite: BLAS may leave out products with 0, or not."""
     x, y = given
     touched = np.zeros(result.shape, bool)
     if x.ndim:
@@ -293,7 +293,7 @@ def _adds(op: Any) -> bool:
 
 
 def _sum_of_sizes(node: Any, given: Sequence[Any]) -> Any:
-    """Return the sum without signs: what roundings of the sum itself go by."""
+    """Return the sum without signs: the scale of roundings of the sum itself."""
     sizes = [np.abs(_wide(np.asarray(x))) for x in given]
     if isinstance(node.op, Elemwise):
         return sum(sizes)

@@ -75,7 +75,7 @@ def _alike(found: Failure, failure: Failure) -> bool:
 
 
 def _smaller(program: Program) -> Iterator[Program]:
-    """Yield smaller programs, those that are likely to be much smaller first."""
+    """Yield smaller programs, the ones that are likely to be much smaller first."""
     yield from _with_less_wanted(program)
     for number in range(len(program.items) - 1, -1, -1):
         item = program.items[number]
@@ -409,7 +409,7 @@ def _wanted(program: Program) -> list[str]:
 
 
 def _assertions(program: Program) -> list[str]:
-    # What is computed in narrower numbers on the way is no nearer than these are.
+    # A value computed in narrower numbers on the way is no nearer than these are.
     return [
         "for a, b in zip(found, wanted):",
         "    assert a.dtype == b.dtype and a.shape == b.shape, (a.dtype, a.shape, b.dtype, b.shape)",

@@ -16,7 +16,7 @@ from theano_tensor.elemwise import Elemwise
 from .._draw import ALL, COMPLEX, DISCRETE, FLOATS, INTEGERS, REALS, Draw, NoOperands
 from .._program import Operation, Options
 
-#: Drawn more often: what most rules are about.
+#: Drawn more often: the subject of most rules.
 _COMMON = {
     **dict.fromkeys(("add", "mul", "sub", "true_div"), 6.0),
     **dict.fromkeys(("neg", "exp", "log", "sqr", "sqrt", "switch", "pow", "sigmoid", "inv"), 2.5),
@@ -123,7 +123,7 @@ def _cast(dtype: str) -> Operation:
         if dtype not in INTEGERS:
             return [d.pick(REALS)], {}
         info = np.iinfo(dtype)
-        # What happens to numbers that the dtype does not hold is left to the processor.
+        # The result for numbers that the dtype does not hold is left to the processor.
         return [d.pick(REALS, where=lambda i: d.dtype(i) in DISCRETE or _between(d.values[i], info.min, info.max))], {}
 
     return Operation(

@@ -75,7 +75,7 @@ def _entry(d: Draw, length: int) -> Any:
 def _index(d: Draw, shape: Sequence[int], *, newaxis: bool) -> tuple[Any, ...]:
     entries: list[Any] = [_entry(d, n) for n in shape]
     if d.chance(0.15):
-        # What an ellipsis stands for: some of the dimensions, or none.
+        # The dimensions of an ellipsis: some of them, or none.
         start = d.between(0, len(shape))
         entries[start : d.between(start, len(shape))] = [Ellipsis]
     else:
@@ -169,7 +169,7 @@ def _taken(d: Draw) -> Drawn:
 
 
 def _take(x: Any, i: Any, axis: int) -> Any:
-    """Return what `take` does, with an error for positions out of bounds: of no elements, NumPy's takes any."""
+    """Return the result of `take`, with an error for positions out of bounds: of no elements, NumPy's takes any."""
     return x[(*[slice(None)] * axis, i)]
 
 
@@ -372,7 +372,7 @@ def read_at(x: Any, *rest: Any, index: tuple[Any, ...]) -> Any:
     ----------
     x : variable or array
     *rest : variables or arrays
-        What the names in `index` stand for, in their order.
+        The values of the names in `index`, in their order.
     index : tuple
         Numbers, slices, None, Ellipsis, 'array', 'mask' and 'at' (a number that only run time tells), 'from' and 'to'
         (slices that begin or end there).

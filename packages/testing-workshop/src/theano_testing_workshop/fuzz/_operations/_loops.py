@@ -22,7 +22,7 @@ Taps = tuple[int, ...]
 _SEQUENCE_TAPS: tuple[Taps, ...] = ((0,), (0,), (0,), (-1, 0), (0, 1), (-2, 1), (-1,), (1,), (-2, 0, 2))
 _STATE_TAPS: tuple[Taps | None, ...] = ((-1,), (-1,), (-1,), (-2, -1), (-3, -1), (-2,), (-3, -2, -1), None)
 _DTYPES = (*FLOATS, *FLOATS[:2], *FLOATS[:1] * 3, "int64", "int8", "uint16", "bool", *COMPLEX)
-#: What is made of a result: only some of its steps have to be kept.
+#: Uses of a result: only some of its steps have to be kept.
 _KEPT = ("{}", "{}", "{}[-1]", "{}[1:]", "{}[::-1]", "{}[-2:]", "{}[0]", "{}[:-1]", "{}[::2]")
 _IMPORTS = "from theano_testing_workshop.fuzz import loop"
 
@@ -59,7 +59,7 @@ def loop(
     Parameters
     ----------
     *operands : variables
-        The sequences, what states begin with, and what is the same in each step.
+        The sequences, initial values of states, and constants of all steps.
     sequences : tuple of tuple of int
         The taps of each sequence.
     states : tuple of (tuple of int or None)
@@ -162,7 +162,7 @@ def _drawn(d: Draw) -> Drawn:
     ]
     fixed = [fitting(d, dtype, row) for _ in range(d.one_of((0, 1, 1, 2)))]
     names, kind = _arguments(d, sequences, states, len(fixed)), np.dtype(dtype).kind
-    # A result that is no state has the dtype of what it is made of: all states have that of the loop.
+    # A result that is no state has the dtype of its operands: all states have that of the loop.
     # Sums within a row of truth values, which the reference takes for floats, would differ.
     step = tuple(_step(d, names, kind, taps, bool(row) and narrow == dtype) for taps in states)
     options: dict[str, Any] = {"sequences": sequences, "states": states, "step": step}

@@ -95,7 +95,7 @@ def _products() -> list[Operation]:
 
 
 def _with_rest(d: Draw) -> Drawn:
-    """A product and what is added to it: the form of BLAS."""
+    """A product and a summand: the form of BLAS."""
     x, y = _two_matrices(d, _DENSE)
     shape = (d.shape(x)[0], d.shape(y)[1])
     pattern = (d.broadcastable(x)[0], d.broadcastable(y)[1])
@@ -267,7 +267,7 @@ def _product(s: Any, y: Any, both: bool = False) -> Any:
     return np.where(there, terms, 0).sum(1, dtype=s.dtype)
 
 
-#: What is done to sparse matrices `s` and `t` of one shape, dense `x` of that shape, `y` to the right of it, and
+#: Functions of sparse matrices `s` and `t` of one shape, dense `x` of that shape, `y` to the right of it, and
 #: vectors `r` of a row and `c` of a column; the same in NumPy, where `m` is the structure of `s`.
 _FORMS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "dot": (lambda s, y: ts.dot(s, y), lambda s, y: _product(s, y)),

@@ -218,7 +218,7 @@ def arrays_of(program: Program, kind: str, given: Mapping[int, Any] | None = Non
     numbers = leaves_of(program, kind)
     leaves: dict[int, Any] = {i: program.items[i] for i in numbers}
     if may_spoil(program):
-        # What the program overwrites has to be writable; for what it is donated, the machine sees to that.
+        # Arrays that the program overwrites have to be writable; for donated ones, the machine sees to that.
         donated = program.memory.donated if overlap else ()
         leaves = {i: replace(x, layout="c") if x.layout in FIXED and i not in donated else x for i, x in leaves.items()}
     arrays: dict[int, Any] = {**(given or {}), **{i: leaf.array() for i, leaf in leaves.items()}}
