@@ -24,19 +24,19 @@ from .elementwise import _elementwise as _elementwise
 from .fourier import _real as _real
 from .indexing import _read as _read, _write as _write
 from .linear_algebra import _equations as _equations
-from .networks import DnnKernel as DnnKernel, network_numbers as network_numbers
+from .networks import (
+    ChosenOnce as ChosenOnce,
+    DnnConvolutionKernel as DnnConvolutionKernel,
+    DnnKernel as DnnKernel,
+    DnnPoolingKernel as DnnPoolingKernel,
+    network_numbers as network_numbers,
+)
 from .products import _matrix_product as _matrix_product
 from .random import _mrg as _mrg
 from .reduction import _argmax as _argmax, _reduction as _reduction
 from .shapes import _joins as _joins, _routines as _routines, _views as _views
 from .sorting import _forms as _forms
-from .windows import (
-    ChosenOnce as ChosenOnce,
-    DnnConvolutionKernel as DnnConvolutionKernel,
-    DnnPoolingKernel as DnnPoolingKernel,
-    _convolution as _convolution,
-    _pooling as _pooling,
-)
+from .windows import _convolution as _convolution, _pooling as _pooling
 
 __all__ = [
     "Argument",
