@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from theano_linker_c.kernels import memory_type
 from theano_linker_c.scalar import CValue, c_loaded
 
 from ..codegen import KernelText
-from ..codegen.text import Signature, memory_type, store
+from ..codegen.text import Signature, store
 from ..contexts import GpuContext
 from ._geometry import is_c_contiguous
 

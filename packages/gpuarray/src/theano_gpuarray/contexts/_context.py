@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from ..codegen import DeviceProperties, KernelText
-from ..codegen.text import compile_options, prelude
+from ..codegen._prelude import compile_options, prelude
 from ._code import ContextCode
 
 if TYPE_CHECKING:

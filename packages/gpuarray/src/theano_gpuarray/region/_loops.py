@@ -13,7 +13,7 @@ from theano_graph import record
 from .._runtime import LaunchList
 from ..arrays import GpuArray
 from ..codegen import DeviceOperand, contiguous_strides
-from ..codegen._copies import copy_into
+from ..codegen._kernel_writer import copy_into
 from ._array import operand_of
 from ._kept import ARENA, Event, Kept
 from ._recording import HELD, INPUT, OWN, STATUS, launch_step

@@ -9,7 +9,7 @@ from theano_linker_c.kernels import ElementwiseKernel, MatrixProductKernel
 from theano_linker_c.scalar import Composite, ProgramBuilder, ScalarOp
 
 from ...codegen import DeviceOperand, device_form
-from ...codegen.products._matrix_product import ProductEpilogueKernel
+from ...codegen.products import ProductEpilogueKernel
 from ...region import Entry, Fusion, Step, StepRecorder, entry_on_device
 from ._groups import MakeFusion, Numbered, with_groups
 from ._library_epilogues import GELU_GRADIENT, epilogue_by_library, gelu_argument, product_by_library

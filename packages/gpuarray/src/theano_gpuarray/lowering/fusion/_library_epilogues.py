@@ -14,7 +14,7 @@ from theano_linker_c.kernels import ElementwiseKernel
 from theano_linker_c.scalar import ScalarOp, add, ge, gt, le, lt, maximum, mul, program_of, relu, sqr, sub, switch, tanh
 
 from ...codegen import DeviceOperand, LibraryCall, Recorder
-from ...codegen._copies import contiguous
+from ...codegen._kernel_writer import contiguous
 from ...codegen.products import ProductEpilogueKernel
 from ...region import Step, library_product
 

@@ -15,9 +15,8 @@ from theano_linker_c.kernels import Reduction
 from theano_linker_c.scalar import CValue, OneOp, ScalarProgram, c_cast, c_literal, c_stored, c_type
 
 from ...codegen import DeviceOperand
-from ...codegen._kernel_writer import KernelWriter, element, loaded
-from ...codegen._refusals import add_refusals, refusal
-from ...codegen.reduction._layout import WARP
+from ...codegen._kernel_writer import KernelWriter, add_refusals, element, loaded, refusal
+from ...codegen._layouts import WARP
 from ...region import StepRecorder
 
 __all__ = ["Fixed", "Load", "Map", "Node", "Pick", "Put", "Reduce", "Result", "RowProgram", "Store"]

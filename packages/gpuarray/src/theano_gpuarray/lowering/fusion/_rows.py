@@ -26,7 +26,7 @@ from theano_linker_c.kernels import (
 from theano_linker_c.scalar import NoNativeForm, add, program_for
 
 from ...codegen import DeviceOperand, NoDeviceForm, contiguous_strides
-from ...codegen.indexing._region import out_of_bounds
+from ...codegen._index_regions import out_of_bounds
 from ...region import Entry, Fusion, OnHost, Step, StepRecorder, entry_on_device
 from ._groups import MakeFusion, Numbered, connected_groups, with_groups, with_sources
 from ._row_program import Fixed, Load, Map, Node, Pick, Put, Reduce, Result, RowProgram, Store, dtype_of, per_element
