@@ -34,7 +34,6 @@ from ._kernel_writer import (
 )
 from .sorting import sorted_pairs
 
-
 # ---- Reading
 
 

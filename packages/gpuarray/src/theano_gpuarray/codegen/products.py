@@ -15,7 +15,6 @@ from ._form import DeviceOperand, NoDeviceForm, Operand, Recorder, register_devi
 from ._kernel_writer import KernelWriter, broadcast_to, contiguous, loaded, on_device
 from ._tiles import TiledProduct, launch_product, launch_thin
 
-
 _DTYPES = ("float16", "float32", "float64")
 #: Positions and byte offsets below this are computed with 32 bits.
 _NARROW = 2**31 - 2**20

@@ -13,7 +13,6 @@ from ._form import DeviceOperand, Operand, Recorder, register_device_form
 from ._kernel_writer import KernelWriter, host_numbers, loaded, merged_dimensions, on_device, spread
 from ._tiles import TiledProduct, launch_product
 
-
 # ---- Geometry: lengths of results, zeros around images, and the checks of shapes
 
 _SUFFIXES = {"forward": "", "input_grad": "_gradInputs", "weight_grad": "_gradWeights"}

@@ -14,7 +14,8 @@ from ._context import GpuContext
 from ._drivers import open_driver
 
 if TYPE_CHECKING:
-    from .._device import Context, Driver
+    from .._device import Context
+    from .._runtime import Driver
 
 __all__ = ["DeviceName", "device_names", "open_context", "parse_device"]
 

@@ -31,7 +31,7 @@ from ._products import has_products, library_product
 if TYPE_CHECKING:
     from .. import _device
 
-__all__ = ["ARENA", "Constants", "Event", "Explain", "Kept", "StoredEvents"]
+__all__ = ["ARENA", "Constants", "Event", "Explain", "Kept", "StoredEvents", "is_moved", "moves_of"]
 
 #: The slot of the memory in which all lie that do not leave.
 ARENA = -1
@@ -97,6 +97,11 @@ class Event:
             return tuple(x for x in self.arguments if not isinstance(x, DeviceOperand))
         return tuple(x.offset if isinstance(x, DeviceOperand) else x for x in self.arguments)
 
+    @property
+    def fixed(self) -> Event:
+        """The event with zeros for its numbers."""
+        return self.with_numbers((0,) * len(self.numbers))
+
     def with_numbers(self, numbers: Sequence[int | float]) -> Event:
         """Return an event with other numbers."""
         remaining = iter(numbers)
@@ -108,6 +113,52 @@ class Event:
                 for x, n in zip(self.arguments, remaining, strict=True)
             ]
         return replace(self, arguments=tuple(arguments))
+
+
+def _advance(numbers: Sequence[int | float]) -> tuple[int, int] | None:
+    """Return by how much a number grows from step to step, and by how much more in every second one."""
+    if len(set(numbers)) == 1:
+        return 0, 0
+    if not all(isinstance(n, int) for n in numbers):
+        return None
+    first, second, *others = map(int, numbers)
+    if not others:
+        return second - first, 0
+    linear, odd = divmod(others[0] - first, 2)
+    alternating = second - first - linear
+    return None if odd or others[1:] not in ([], [first + 3 * linear + alternating]) else (linear, alternating)
+
+
+def moves_of(events: Sequence[Event]) -> tuple[tuple[int, int, int], ...] | None:
+    """Return the changes between the first rounds of one event; None where they are not even."""
+    first = events[0]
+    moves = []
+    for k, numbers in enumerate(zip(*(event.numbers for event in events), strict=True)):
+        advance = _advance(numbers)
+        if advance is None:
+            return None
+        if any(advance):
+            moves.append((k, *advance))
+    itemsize = first.operands[0].itemsize if first.kind == "product" else 1
+    if any(n % itemsize for _, *moved in moves for n in moved):
+        return None
+    places = _places(first)
+    return tuple((places[k], linear // itemsize, more // itemsize) for k, linear, more in moves)
+
+
+def _places(event: Event) -> list[int]:
+    """Return where a list of launches has the numbers of an event."""
+    if event.kind == "launch":
+        return [k for k, x in enumerate(event.arguments) if not isinstance(x, DeviceOperand)]
+    return [2, 0, 1, 3, 4] if event.kind == "product" else list(range(len(event.arguments)))
+
+
+def is_moved(event: Event, first: Event, moves: Sequence[tuple[int, int, int]], i: int) -> bool:
+    """Tell whether the numbers of an event are those of the first round, moved on."""
+    itemsize = first.operands[0].itemsize if first.kind == "product" else 1
+    moved = {place: (linear * i + more * (i % 2)) * itemsize for place, linear, more in moves}
+    numbers = [n + moved.get(place, 0) for n, place in zip(first.numbers, _places(first), strict=True)]
+    return numbers == list(event.numbers)
 
 
 @record

@@ -15,7 +15,7 @@ from ..arrays import GpuArray
 from ..codegen import DeviceOperand, contiguous_strides
 from ..codegen._kernel_writer import copy_into
 from ._array import operand_of
-from ._kept import ARENA, Event, Kept
+from ._kept import ARENA, Kept, is_moved, moves_of
 from ._recording import HELD, INPUT, OWN, STATUS, launch_step
 from ._region import Region, explain_failure
 from ._steps import Entry, record_steps
@@ -209,9 +209,9 @@ class LoopRecording:
         if len(rounds) < len(found):
             return None
         first = rounds[0]
-        if any([_fixed(e) for e in other.events] != [_fixed(e) for e in first.events] for other in rounds[1:]):
+        if any([e.fixed for e in other.events] != [e.fixed for e in first.events] for other in rounds[1:]):
             return None
-        moves = [_moves(events) for events in zip(*(other.events for other in rounds), strict=True)]
+        moves = [moves_of(events) for events in zip(*(other.events for other in rounds), strict=True)]
         even = tuple(moved for moved in moves if moved is not None)
         if len(even) < len(moves) or not self._last_fits(first, even, begin, count):
             return None
@@ -338,10 +338,10 @@ class LoopRecording:
             return False
         for i in {max(count - 2, 0), count - 1}:
             last = self._round(begin + i)
-            if last is None or [_fixed(e) for e in last.events] != [_fixed(e) for e in recorder.events]:
+            if last is None or [e.fixed for e in last.events] != [e.fixed for e in recorder.events]:
                 return False
             for event, first, moved in zip(last.events, recorder.events, moves, strict=True):
-                if not _reaches(event, first, moved, i):
+                if not is_moved(event, first, moved, i):
                     return False
         return True
 
@@ -429,53 +429,3 @@ def record_loop(
 def explain_by(recorder: Kept) -> Any:
     """Return a function that raises the exception for a status."""
     return partial(explain_failure, lambda number: recorder.failures[number - 1])
-
-
-def _fixed(event: Event) -> Event:
-    return event.with_numbers(tuple(0 for _ in event.numbers))
-
-
-def _advance(numbers: Sequence[int | float]) -> tuple[int, int] | None:
-    """Return by how much a number grows from step to step, and by how much more in every second one."""
-    if len(set(numbers)) == 1:
-        return 0, 0
-    if not all(isinstance(n, int) for n in numbers):
-        return None
-    first, second, *others = map(int, numbers)
-    if not others:
-        return second - first, 0
-    linear, odd = divmod(others[0] - first, 2)
-    alternating = second - first - linear
-    return None if odd or others[1:] not in ([], [first + 3 * linear + alternating]) else (linear, alternating)
-
-
-def _moves(events: Sequence[Event]) -> tuple[tuple[int, int, int], ...] | None:
-    """Return the changes between the first rounds of one event; None where they are not even."""
-    first = events[0]
-    moves = []
-    for k, numbers in enumerate(zip(*(event.numbers for event in events), strict=True)):
-        advance = _advance(numbers)
-        if advance is None:
-            return None
-        if any(advance):
-            moves.append((k, *advance))
-    itemsize = first.operands[0].itemsize if first.kind == "product" else 1
-    if any(n % itemsize for _, *moved in moves for n in moved):
-        return None
-    places = _places(first)
-    return tuple((places[k], linear // itemsize, more // itemsize) for k, linear, more in moves)
-
-
-def _places(event: Event) -> list[int]:
-    """Return where a list of launches has the numbers of an event."""
-    if event.kind == "launch":
-        return [k for k, x in enumerate(event.arguments) if not isinstance(x, DeviceOperand)]
-    return [2, 0, 1, 3, 4] if event.kind == "product" else list(range(len(event.arguments)))
-
-
-def _reaches(event: Event, first: Event, moves: Sequence[tuple[int, int, int]], i: int) -> bool:
-    """Tell whether the numbers of an event are those of the first round, moved on."""
-    itemsize = first.operands[0].itemsize if first.kind == "product" else 1
-    moved = {place: (linear * i + more * (i % 2)) * itemsize for place, linear, more in moves}
-    numbers = [n + moved.get(place, 0) for n, place in zip(first.numbers, _places(first), strict=True)]
-    return numbers == list(event.numbers)

@@ -225,7 +225,7 @@ class Recording:
         moved = tuple(o + _SHIFT * (k == i) for k, o in enumerate(self._offsets))
         recorder, results = self._again(moved)
         events = recorder.events
-        if [_fixed(e) for e in events] != [_fixed(e) for e in self._kept.events]:
+        if [e.fixed for e in events] != [e.fixed for e in self._kept.events]:
             return None
         slopes: Numbers = []
         rows = zip(_numbers(self._kept.events, self._results), _numbers(events, results), strict=True)
@@ -447,7 +447,3 @@ def _with_offsets(results: Sequence[Entry], numbers: Numbers) -> list[Entry]:
         else:
             moved.append(entry)
     return moved
-
-
-def _fixed(event: Event) -> Event:
-    return event.with_numbers(tuple(0 for _ in event.numbers))

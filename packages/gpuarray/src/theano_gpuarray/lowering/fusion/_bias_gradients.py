@@ -20,7 +20,8 @@ __all__ = ["BiasGradientFusion", "fuse_bias_gradients"]
 _SUM_OF_SECOND, _SUM_OF_FIRST = 256, 512
 _DTYPES = ("float32", "float64")
 #: How many inputs a product has that is not added to anything, and one that is.
-_PLAIN, _ADDED = 2, 5
+_PLAIN = 2
+_ADDED = 5
 
 
 def fuse_bias_gradients(steps: Sequence[Numbered], outputs: Collection[int]) -> list[Numbered]:
