@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from theano_graph import format_error
 
-from ._device_error import DeviceError
+from ._errors import DeviceError
 
 __all__ = [
     "Buffer",

@@ -12,13 +12,11 @@ import numpy as np
 from theano_graph import record
 
 from .._runtime import LaunchList
-from ..arrays import GpuArray
+from ..arrays._array import GpuArray
 from ..codegen import DeviceOperand, LibraryCall
-from ..contexts import GpuContext
-from ._array import extent
-from ._calls import workspace_of
-from ._kept import ARENA, Constants, Event, Explain, Kept, StoredEvents
-from ._products import has_products, library_product
+from ..contexts._context import GpuContext
+from ._events import ARENA, Constants, Event, Explain, Kept, StoredEvents
+from ._execution import extent, has_products, library_product, workspace_of
 from ._steps import Entry, OnHost, Step, record_steps
 from .scheduling import JoinPlan, Layout, Schedule, conflicting_events, lay_out, plan_joins, schedule
 

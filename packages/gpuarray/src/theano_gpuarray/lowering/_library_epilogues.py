@@ -13,12 +13,10 @@ from theano_graph import config, record
 from theano_linker_c.kernels import ElementwiseKernel
 from theano_linker_c.scalar import ScalarOp, add, ge, gt, le, lt, maximum, mul, program_of, relu, sqr, sub, switch, tanh
 
-from ...codegen import DeviceOperand, LibraryCall, Recorder
-from ...codegen._kernel_writer import contiguous
-from ...codegen.products import ProductEpilogueKernel
-from ...region import Step, library_product
-
-__all__ = ["GELU_GRADIENT", "Scaled", "epilogue_by_library", "epilogue_of", "gelu_argument", "product_by_library"]
+from ..codegen import DeviceOperand, LibraryCall, Recorder
+from ..codegen._kernel_writer import contiguous
+from ..codegen.products import ProductEpilogueKernel
+from ..region import Step, library_product
 
 #: Numbers of the library.
 _NONE, _RELU, _BIAS, _GELU = 1, 2, 4, 32
@@ -349,3 +347,6 @@ def _bits(number: float) -> int:
     """Return the bits of a number as one that the runtime takes."""
     bits: int = struct.unpack("<q", struct.pack("<d", number))[0]
     return bits
+
+
+__all__ = ["GELU_GRADIENT", "Scaled", "epilogue_by_library", "epilogue_of", "gelu_argument", "product_by_library"]

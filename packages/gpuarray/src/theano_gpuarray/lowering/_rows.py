@@ -25,13 +25,11 @@ from theano_linker_c.kernels import (
 )
 from theano_linker_c.scalar import NoNativeForm, add, program_for
 
-from ...codegen import DeviceOperand, NoDeviceForm, contiguous_strides
-from ...codegen._index_regions import out_of_bounds
-from ...region import Entry, Fusion, OnHost, Step, StepRecorder, entry_on_device
-from ._groups import MakeFusion, Numbered, connected_groups, with_groups, with_sources
+from ..codegen import DeviceOperand, NoDeviceForm, contiguous_strides
+from ..codegen._index_regions import out_of_bounds
+from ..region import Entry, Fusion, OnHost, Step, StepRecorder, entry_on_device
+from ._elementwise import MakeFusion, Numbered, connected_groups, with_groups, with_sources
 from ._row_program import Fixed, Load, Map, Node, Pick, Put, Reduce, Result, RowProgram, Store, dtype_of, per_element
-
-__all__ = ["RowFusion", "fuse_rows"]
 
 #: On a graphics card, rows that are so long are left to kernels that share one among groups, if there are few.
 _LONG, _FEW = 1 << 15, 64
@@ -389,3 +387,6 @@ def _array(entry: Any) -> Any:
     if isinstance(entry, OnHost):
         return entry.operand
     return entry
+
+
+__all__ = ["RowFusion", "fuse_rows"]

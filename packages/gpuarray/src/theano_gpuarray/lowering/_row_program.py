@@ -14,12 +14,10 @@ from theano_graph import record
 from theano_linker_c.kernels import Reduction
 from theano_linker_c.scalar import CValue, OneOp, ScalarProgram, c_cast, c_literal, c_stored, c_type
 
-from ...codegen import DeviceOperand
-from ...codegen._kernel_writer import KernelWriter, add_refusals, element, loaded, refusal
-from ...codegen._layouts import WARP
-from ...region import StepRecorder
-
-__all__ = ["Fixed", "Load", "Map", "Node", "Pick", "Put", "Reduce", "Result", "RowProgram", "Store"]
+from ..codegen import DeviceOperand
+from ..codegen._kernel_writer import KernelWriter, add_refusals, element, loaded, refusal
+from ..codegen._layouts import WARP
+from ..region import StepRecorder
 
 
 @record
@@ -342,3 +340,6 @@ def _local(columns: int, most: int) -> int:
     while local < columns and 2 * local <= most:
         local *= 2
     return min(local, most)
+
+
+__all__ = ["Fixed", "Load", "Map", "Node", "Pick", "Put", "Reduce", "Result", "RowProgram", "Store"]

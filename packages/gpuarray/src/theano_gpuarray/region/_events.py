@@ -22,16 +22,12 @@ from ..codegen import (
     NoDeviceForm,
     contiguous_strides,
 )
-from ..contexts import GpuContext
-from ._at_once import STATUS_LENGTH, wants_deterministic
-from ._calls import workspace_of
-from ._convolutions import planned
-from ._products import has_products, library_product
+from ..contexts._context import GpuContext
+from ._execution import STATUS_LENGTH, has_products, library_product, planned, wants_deterministic, workspace_of
 
 if TYPE_CHECKING:
     from .. import _device
 
-__all__ = ["ARENA", "Constants", "Event", "Explain", "Kept", "StoredEvents", "is_moved", "moves_of"]
 
 #: The slot of the memory in which all lie that do not leave.
 ARENA = -1
@@ -156,8 +152,8 @@ def _places(event: Event) -> list[int]:
 def is_moved(event: Event, first: Event, moves: Sequence[tuple[int, int, int]], i: int) -> bool:
     """Tell whether the numbers of an event are those of the first round, moved on."""
     itemsize = first.operands[0].itemsize if first.kind == "product" else 1
-    moved = {place: (linear * i + more * (i % 2)) * itemsize for place, linear, more in moves}
-    numbers = [n + moved.get(place, 0) for n, place in zip(first.numbers, _places(first), strict=True)]
+    moved = {index: (linear * i + more * (i % 2)) * itemsize for index, linear, more in moves}
+    numbers = [n + moved.get(index, 0) for n, index in zip(first.numbers, _places(first), strict=True)]
     return numbers == list(event.numbers)
 
 
@@ -412,3 +408,6 @@ class Kept:
     def _next(self) -> int:
         self._n_slots += 1
         return self._n_slots - 1
+
+
+__all__ = ["ARENA", "Constants", "Event", "Explain", "Kept", "StoredEvents", "is_moved", "moves_of"]
