@@ -4,12 +4,29 @@ Importing it declares the flags about devices; `theano_gpuarray.contexts` opens 
 their arrays.
 """
 
+from __future__ import annotations
+
+import os
+
 from theano_graph import register_library
 
 from . import _flags as _flags, dnn_flags as dnn_flags
-from ._include import get_include as get_include
 from ._version import __version__ as __version__
 
 register_library(__file__)
+
+
+def get_include() -> str:
+    """Return the folder of the headers for C code on arrays of devices: ``gpuarray/*.h``, ``gpuarray_api.h``, ...
+
+    Examples
+    --------
+    >>> import os
+    >>> from theano_gpuarray import get_include
+    >>> os.path.exists(os.path.join(get_include(), "gpuarray", "array.h"))
+    True
+    """
+    return os.path.join(os.path.dirname(os.path.abspath(__file__)), "c", "include")
+
 
 __all__ = ["__version__", "dnn_flags", "get_include"]

@@ -6,7 +6,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from ._device_error import DeviceError as DeviceError
+from ._errors import DeviceError as DeviceError
 
 class Driver:
     # A driver that has been opened; there is one object for each name.

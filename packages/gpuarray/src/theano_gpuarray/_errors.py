@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from theano_graph import TheanoError
 
-__all__ = ["ContextError", "ContextNotDefined", "DeviceUnavailable", "LibraryNotFound"]
-
 
 class ContextError(TheanoError, ValueError):
     """A context that cannot be registered, or arrays of two contexts where one is needed."""
@@ -21,3 +19,10 @@ class DeviceUnavailable(TheanoError, RuntimeError):
 
 class LibraryNotFound(DeviceUnavailable):
     """A library of a device that is not there, or cannot be loaded."""
+
+
+class DeviceError(TheanoError, RuntimeError):
+    """Raised by drivers of devices: the text says which call failed and why."""
+
+
+__all__ = ["ContextError", "ContextNotDefined", "DeviceUnavailable", "LibraryNotFound", "DeviceError"]

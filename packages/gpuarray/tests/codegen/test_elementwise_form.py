@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from theano_gpuarray.codegen import DeviceOperand, KernelText, NoDeviceForm
+from theano_gpuarray.codegen._layouts import layout_of
 from theano_gpuarray.codegen.elementwise import merge
-from theano_gpuarray.codegen.elementwise._nest import layout_of
 from theano_gpuarray.codegen.text import vector_type
 from theano_gpuarray.region import AtOnce, form_of, upload
 from theano_linker_c import scalar as scalars

@@ -5,11 +5,10 @@ from __future__ import annotations
 import unittest
 
 from theano_gpuarray.codegen import KernelText
-from theano_gpuarray.codegen.elementwise import Layout
-from theano_gpuarray.codegen.elementwise._texts import elementwise_text
+from theano_gpuarray.codegen._layouts import ReduceLayout
+from theano_gpuarray.codegen._reduction_text import reduction_text
+from theano_gpuarray.codegen.elementwise import Layout, elementwise_text
 from theano_gpuarray.codegen.reduction import ReduceJob
-from theano_gpuarray.codegen.reduction._layout import ReduceLayout
-from theano_gpuarray.codegen.reduction._texts import reduction_text
 from theano_gpuarray.codegen.text import Signature, joined_text
 from theano_linker_c.codegen import IRError, verify, verify_exports
 from theano_linker_c.codegen.ir import Buffer, Index, Store, value_of_text

@@ -7,8 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from theano_gpuarray.codegen.random import CategoriesKernel, MRGKernel
-from theano_gpuarray.codegen.random._categories import _LINES
+from theano_gpuarray.codegen.random import _LINES, CategoriesKernel, MRGKernel
 from theano_testing.device import on_device
 from theano_testing.gpuarray import needs_opencl
 

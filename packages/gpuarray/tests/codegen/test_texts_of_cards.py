@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from theano_gpuarray._runtime import DeviceError
-from theano_gpuarray.arrays._copying import _text
+from theano_gpuarray.arrays._layout import _text
 from theano_gpuarray.codegen import DeviceOperand, KernelText, contiguous_strides
 from theano_gpuarray.codegen.ctc import AlignmentsKernel
 from theano_gpuarray.codegen.fourier import InverseRealFourierKernel, RealFourierKernel

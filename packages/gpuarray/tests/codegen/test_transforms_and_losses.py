@@ -9,8 +9,7 @@ import numpy as np
 import scipy.fft
 
 from theano_gpuarray.codegen.ctc import AlignmentsKernel
-from theano_gpuarray.codegen.fourier import InverseRealFourierKernel, RealFourierKernel
-from theano_gpuarray.codegen.fourier._radix import radices
+from theano_gpuarray.codegen.fourier import InverseRealFourierKernel, RealFourierKernel, radices
 from theano_testing.gpuarray import needs_opencl
 from theano_testing.tiers import each_value, slow
 

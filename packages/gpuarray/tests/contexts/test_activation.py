@@ -11,7 +11,7 @@ from unittest import mock
 import theano_gpuarray  # noqa: F401  (declares its flags)
 import theano_linker_c  # noqa: F401  (declares `compiledir`)
 from theano_gpuarray.contexts import ContextError, activate
-from theano_gpuarray.contexts._code import _options
+from theano_gpuarray.contexts._context import _options
 from theano_graph import ConfigError, config
 from theano_testing.gpuarray import needs_opencl
 
@@ -29,7 +29,7 @@ print([(name, c.get_context(name).devname) for name in c.list_contexts()], c.mov
 def with_flags(**flags: str | bool) -> Iterator[None]:
     """Let activation see other flags; where it opens nothing, this needs no process of its own."""
     plain = {"device": "cpu", "contexts": "", "init_gpu_device": "", "force_device": False}
-    position = "theano_gpuarray.contexts._activation"
+    position = "theano_gpuarray.contexts"
     with (
         mock.patch(f"{position}.config", SimpleNamespace(**{**plain, **flags})),
         mock.patch(f"{position}.registered", return_value=False),
@@ -64,7 +64,7 @@ class TestActivation(unittest.TestCase):
         self.assertEqual(self.told("device=cpu,force_device=True,contexts=a->null0"), ("[] False False", ""))
         flags: dict[str, str]
         for flags in ({}, {"device": "cpu"}, {"init_gpu_device": "cpu"}, {"device": "gpu0"}):
-            with with_flags(**flags), mock.patch("theano_gpuarray.contexts._activation.open_context") as opening:
+            with with_flags(**flags), mock.patch("theano_gpuarray.contexts.open_context") as opening:
                 activate()
                 opening.assert_not_called()
 

@@ -8,23 +8,15 @@ from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
-from theano_gpuarray.contexts import (
-    _activation,
-    _drivers,
-    _identity,
-    _names,
-    identity_of_contexts,
-    identity_of_device,
-    open_context,
-    reg_context,
-)
+from theano_gpuarray import contexts
+from theano_gpuarray.contexts import _opening, identity_of_contexts, identity_of_device, open_context, reg_context
 
 
 class TestDevices(unittest.TestCase):
     def setUp(self) -> None:
         self.context = open_context("null0")
-        self.addCleanup(_identity._known.clear)
-        _identity._known.clear()
+        self.addCleanup(contexts._known.clear)
+        contexts._known.clear()
 
     def test_model_driver_and_compiler(self) -> None:
         properties = self.context.native.driver.properties(0)
@@ -40,10 +32,10 @@ class TestDevices(unittest.TestCase):
     def test_properties_and_memory(self) -> None:
         before = identity_of_device(self.context)
         for name in ("properties", "total_memory"):
-            _identity._known.clear()
+            contexts._known.clear()
             with self.subTest(name), mock.patch.object(self.context, name, "other"):
                 self.assertNotEqual(identity_of_device(self.context), before)
-        _identity._known.clear()
+        contexts._known.clear()
         self.assertEqual(identity_of_device(self.context), before)
 
     def test_libraries(self) -> None:
@@ -52,18 +44,18 @@ class TestDevices(unittest.TestCase):
             for content in (b"a version", b"another version"):
                 library.write(content)
                 library.flush()
-                _identity._known.clear()
-                with mock.patch.dict(_drivers._opened.libraries, {"null": {"cublas": library.name}}):
+                contexts._known.clear()
+                with mock.patch.dict(_opening._open_drivers.libraries, {"null": {"cublas": library.name}}):
                     texts.append(identity_of_device(self.context))
-        _identity._known.clear()
-        with mock.patch.dict(_drivers._opened.libraries, {"null": {"cublas": library.name}}):
+        contexts._known.clear()
+        with mock.patch.dict(_opening._open_drivers.libraries, {"null": {"cublas": library.name}}):
             texts.append(identity_of_device(self.context))  # it is gone
         self.assertEqual(len(set(texts)), 4)
 
 
 class TestContexts(unittest.TestCase):
     def setUp(self) -> None:
-        change = mock.patch.dict(_names._registered, clear=True)
+        change = mock.patch.dict(_opening._registered, clear=True)
         change.start()
         self.addCleanup(change.stop)
 
@@ -86,7 +78,7 @@ class TestContexts(unittest.TestCase):
         reg_context(None, open_context("null0"))
         texts = {identity_of_contexts()}
         for name in ("computation", "shared"):
-            with mock.patch.object(_activation._default, name, True):
+            with mock.patch.object(contexts._default, name, True):
                 texts.add(identity_of_contexts())
         self.assertEqual(len(texts), 3)
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from theano_gpuarray._runtime import DeviceError
 from theano_gpuarray.codegen import KernelText
-from theano_gpuarray.contexts import GpuContext, _kernels as kernels, open_context
+from theano_gpuarray.contexts import GpuContext, _context as kernels, open_context
 from theano_graph import config
 from theano_linker_c.compiler import CompilerWarning
 from theano_testing.gpuarray import needs_opencl
@@ -142,7 +142,7 @@ class TestKept(unittest.TestCase):
         context.kernel(text())
         with patch.object(kernels, "find_binary", return_value=b"of another driver"):
             result = open_context("opencl0:0")
-            with patch("theano_gpuarray.contexts._code.find_binary", return_value=b"of another driver"):
+            with patch("theano_gpuarray.contexts._context.find_binary", return_value=b"of another driver"):
                 self.assertEqual(self.scaled(text(), result), ([2, 6], 1))
 
     def test_a_full_disk_is_no_error(self) -> None:

@@ -207,7 +207,7 @@ class TestBridges(cuda_cases.Case):
         for stream, count in ((None, 0), (1, 0), (self.context.queue, 0), (second.queue, 1)):
             other = SimpleNamespace(__cuda_array_interface__={**self.x.__cuda_array_interface__, "stream": stream})
             fake.fake_reset()
-            with patch("theano_gpuarray.bridges._cuda.find_library", return_value=FoundLibrary(FAKE, "the test")):
+            with patch("theano_gpuarray.bridges.find_library", return_value=FoundLibrary(FAKE, "the test")):
                 from_cuda_array(other, self.gpu)
             self.assertEqual(calls().count("cuStreamSynchronize"), count)
 
@@ -233,7 +233,7 @@ class TestBridges(cuda_cases.Case):
         return other
 
     def test_arrays_of_pygpu_in_the_same_context(self) -> None:
-        with patch("theano_gpuarray.bridges._cuda.find_library", return_value=FoundLibrary(FAKE, "the test")):
+        with patch("theano_gpuarray.bridges.find_library", return_value=FoundLibrary(FAKE, "the test")):
             for view in (self.x, self.x[1:, ::-2], self.x.T):
                 other = self.pygpu_array(view)
                 result = from_pygpu(other, self.gpu)
@@ -264,7 +264,7 @@ class TestBridges(cuda_cases.Case):
             def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
                 return np.array(self.values, dtype)
 
-        with patch("theano_gpuarray.bridges._cuda.find_library", return_value=FoundLibrary(FAKE, "the test")):
+        with patch("theano_gpuarray.bridges.find_library", return_value=FoundLibrary(FAKE, "the test")):
             for kind, address in ((b"opencl", None), (b"cuda", 64)):
                 other = Other(self.pygpu_array(self.x, kind, address), np.asarray(self.x))
                 result = from_pygpu(other, self.gpu)

@@ -12,8 +12,8 @@ from theano_gpuarray._runtime import DeviceError
 from theano_gpuarray.arrays import asarray
 from theano_gpuarray.codegen.products import ProductEpilogueKernel
 from theano_gpuarray.contexts import GpuContext
+from theano_gpuarray.lowering._library_epilogues import epilogue_of, gelu_argument
 from theano_gpuarray.lowering.fusion import BiasGradientFusion, EpilogueFusion, fuse
-from theano_gpuarray.lowering.fusion._library_epilogues import epilogue_of, gelu_argument
 from theano_gpuarray.region import AtOnce, Region, Step
 from theano_graph import config
 from theano_linker_c.kernels import ElementwiseKernel, MatrixProductKernel, Reduction, ReductionKernel, TransposeKernel

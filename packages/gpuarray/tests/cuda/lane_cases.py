@@ -155,7 +155,7 @@ class TestLanes(cuda_cases.Case):
             x, number = number + 1, number + 4
         region = Region(context, steps, [0], outputs)
         rng = np.random.default_rng(0)
-        with patch("theano_gpuarray.region.scheduling._joining._LARGE", 0):
+        with patch("theano_gpuarray.region.scheduling._LARGE", 0):
             for _ in range(5):
                 value = (rng.normal(size=(24, 24)) / 5).astype("float32")
                 for item in region([value]):

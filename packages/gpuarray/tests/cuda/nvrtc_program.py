@@ -7,7 +7,7 @@ import os
 import sys
 
 from theano_gpuarray import _runtime
-from theano_gpuarray.arrays._copying import _text
+from theano_gpuarray.arrays._layout import _text
 from theano_gpuarray.codegen.text import compile_options, prelude
 
 FAKE = os.environ["THEANO_TEST_FAKE"]

@@ -18,7 +18,7 @@ from theano_gpuarray._runtime import Buffer, DeviceError, LaunchList
 from theano_gpuarray.codegen import DeviceOperand, LibraryCall, Operand
 from theano_gpuarray.codegen.fourier import InverseRealFourierKernel, RealFourierKernel
 from theano_gpuarray.region import AtOnce, form_of, upload
-from theano_gpuarray.region._array import extent
+from theano_gpuarray.region._execution import extent
 from theano_linker_c.kernels import Kernel
 from theano_testing.device import card_context, opencl_context
 from theano_testing.gpuarray import needs_opencl

@@ -17,7 +17,7 @@ from theano_gpuarray.types import (
     GpuFromHost,
     GpuToGpu,
     HostFromGpu,
-    _context_name,
+    _transfers,
     context_of,
     gpu_context_type,
     host_from_gpu,
@@ -139,11 +139,11 @@ class TestContexts(unittest.TestCase):
 
     def test_nothing_tells(self) -> None:
         with (
-            mock.patch.object(_context_name, "list_contexts", return_value=["types0"]),
+            mock.patch.object(_transfers, "list_contexts", return_value=["types0"]),
             self.assertRaisesRegex(ValueError, "no context can be inferred"),
         ):
             infer_context_name(Host("float32", (None,)).make_variable())
-        with mock.patch.object(_context_name, "list_contexts", return_value=[None]):
+        with mock.patch.object(_transfers, "list_contexts", return_value=[None]):
             self.assertIsNone(infer_context_name(Host("float32", (None,)).make_variable()))
 
 

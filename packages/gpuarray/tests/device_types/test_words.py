@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_gpuarray import _words
+from theano_gpuarray import archives
 from theano_graph import UnsafeArchiveError, config
 from theano_graph.safe_loading import ClassWord
 
@@ -21,14 +21,14 @@ class TestRefusals(unittest.TestCase):
         kind = ClassWord("theano_gpuarray.types._array_type", "GpuArrayType")
         state = {"dtype": "float64", "shape": (None,), "context_name": NAME, "name": None}
         cases: list[tuple[Any, tuple[Any, ...]]] = [
-            (_words._array, ([1, 2], NAME)),
-            (_words._array, (np.array([object()]), NAME)),
-            (_words._array, (np.zeros(2), 7)),
-            (_words._type, (word, state)),
-            (_words._type, (kind, [])),
-            (_words._type, (kind, {**state, "shape": (-1,)})),
-            (_words._type, (kind, {**state, "shape": (None,) * 65})),
-            (_words._type, (kind, {**state, "more": 1})),
+            (archives._array, ([1, 2], NAME)),
+            (archives._array, (np.array([object()]), NAME)),
+            (archives._array, (np.zeros(2), 7)),
+            (archives._type, (word, state)),
+            (archives._type, (kind, [])),
+            (archives._type, (kind, {**state, "shape": (-1,)})),
+            (archives._type, (kind, {**state, "shape": (None,) * 65})),
+            (archives._type, (kind, {**state, "more": 1})),
         ]
         for called, arguments in cases:
             with self.subTest(arguments=arguments), self.assertRaises(UnsafeArchiveError):
@@ -37,11 +37,11 @@ class TestRefusals(unittest.TestCase):
     def test_contexts_that_are_missing(self) -> None:
         reader: Any = None
         with self.assertRaisesRegex(UnsafeArchiveError, "the context 'nowhere', which is not here"):
-            _words._array(reader, np.zeros(2), NAME)
+            archives._array(reader, np.zeros(2), NAME)
         with self.assertRaisesRegex(UnsafeArchiveError, "THEANO_FLAGS='device=cuda0'"):
-            _words._array(reader, np.zeros(2), None)
+            archives._array(reader, np.zeros(2), None)
         with config.change_flags(**{"experimental.unpickle_gpu_on_cpu": True}):
-            self.assertIsInstance(_words._array(reader, np.zeros(2), NAME), np.ndarray)
+            self.assertIsInstance(archives._array(reader, np.zeros(2), NAME), np.ndarray)
 
 
 if __name__ == "__main__":

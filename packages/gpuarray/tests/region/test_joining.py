@@ -15,8 +15,8 @@ from theano_gpuarray.codegen import KernelText
 from theano_gpuarray.codegen.text import Signature, joined_text
 from theano_gpuarray.contexts import GpuContext
 from theano_gpuarray.region import Download, Region, Step, StepError, Upload
-from theano_gpuarray.region._kept import Event, Kept
-from theano_gpuarray.region.scheduling._joining import JoinPlan, needed_events
+from theano_gpuarray.region._events import Event, Kept
+from theano_gpuarray.region.scheduling import JoinPlan, needed_events
 from theano_linker_c.kernels import ElementwiseKernel, Kernel, MatrixProductKernel, Reduction, ReductionKernel
 from theano_linker_c.scalar import ScalarOp, add, exp, identity, maximum, mul, neg, sub, tanh
 from theano_testing.device import card_context, null_context, opencl_context

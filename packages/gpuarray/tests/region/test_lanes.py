@@ -12,10 +12,8 @@ import numpy as np
 
 from theano_gpuarray.codegen import Argument, DeviceOperand
 from theano_gpuarray.region import Download, Region, Step, Upload
-from theano_gpuarray.region._kept import Event, Kept
-from theano_gpuarray.region.scheduling._joining import needed_events
-from theano_gpuarray.region.scheduling._lanes import Schedule, conflicting_events, schedule
-from theano_gpuarray.region.scheduling._layout import Layout, lay_out
+from theano_gpuarray.region._events import Event, Kept
+from theano_gpuarray.region.scheduling import Layout, Schedule, conflicting_events, lay_out, needed_events, schedule
 from theano_linker_c.kernels import ElementwiseKernel, MatrixProductKernel, Reduction, ReductionKernel
 from theano_linker_c.scalar import add, exp, identity, tanh
 from theano_testing.device import null_context
@@ -194,7 +192,7 @@ class TestRegions(unittest.TestCase):
         steps += [Step(Download(), (v,), (v + 100,)) for v in read]
         region = Region(context, steps, [0], [v + 100 for v in read])
         # Joined launches leave nothing to run side by side.
-        with mock.patch("theano_gpuarray.region.scheduling._joining._LARGE", 0):
+        with mock.patch("theano_gpuarray.region.scheduling._LARGE", 0):
             region([np.ones((300, 300), "float32")])
         (recording,) = region.recordings
         result, events = recording.schedule, recording.events

@@ -7,7 +7,7 @@ import unittest
 import numpy as np
 
 from theano_gpuarray.codegen import DeviceOperand, contiguous_strides
-from theano_gpuarray.region._products import library_product
+from theano_gpuarray.region._execution import library_product
 from theano_graph import config
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from theano_gpuarray.arrays import GpuArray
 from theano_gpuarray.codegen import DeviceOperand, Operand, Recorder, device_form, register_device_form
-from theano_gpuarray.codegen._copies import contiguous
+from theano_gpuarray.codegen._kernel_writer import contiguous
 from theano_gpuarray.region import (
     LoopInput,
     LoopOutput,

@@ -279,7 +279,7 @@ from .sorting import (
 from ._version import __version__ as __version__
 
 register_library(__file__)
-announce_words("theano_gpuarray._words")
+announce_words("theano_gpuarray.archives")
 announce_words("theano_tensor._words")
 announce_straight_rules("theano_tensor._straight")
 note_library()

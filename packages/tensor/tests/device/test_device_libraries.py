@@ -172,7 +172,7 @@ class TestDecompositions(LibraryTestCase):
         operand = shared(self.x, target=NAME)
         with (
             patch("theano_tensor.device._lift.has_library", return_value=True),
-            patch("theano_gpuarray.types._device_op.has_library", return_value=True),
+            patch("theano_gpuarray.types.has_library", return_value=True),
         ):
             for make, op in DECOMPOSITIONS:
                 for changed in (make, lambda x, make=make: T.grad((make(x) ** 2).sum(), x)):

@@ -239,8 +239,7 @@ class TestNames(unittest.TestCase):
         (line,) = outputs(on_device=False)["loaded"]
         self.assertEqual(
             line,
-            "['theano_gpuarray', 'theano_gpuarray._flags', 'theano_gpuarray._include', 'theano_gpuarray._version', "
-            "'theano_gpuarray.dnn_flags']",
+            "['theano_gpuarray', 'theano_gpuarray._flags', 'theano_gpuarray._version', 'theano_gpuarray.dnn_flags']",
         )
 
     def test_graphs_of_the_host_stay_as_they_are(self) -> None:

@@ -21,7 +21,7 @@ from .cached_functions import CachedTestCase, shown
 
 REGION = "theano_gpuarray.region._region"
 CONTEXTS = "theano_gpuarray.contexts"
-DISK = "theano_gpuarray.lowering._disk"
+DISK = "theano_gpuarray.lowering"
 #: Nodes from which functions of devices are cached by default.
 LARGE_COUNT = 50
 COMPUTES = get_context(None).kind != "null"

@@ -11,23 +11,26 @@ from numpy.typing import DTypeLike, NDArray
 
 from theano_graph import config, format_error
 
+from .._errors import ContextError
 from ..codegen import contiguous_strides
-from ..contexts import ContextError, GpuContext, get_context, list_contexts
-from ._copying import copy_elements
-from ._dtypes import device_dtype, dtype_to_typecode
-from ._flags import ArrayFlags
-from ._geometry import (
+from ..contexts._context import GpuContext
+from ..contexts._opening import get_context, list_contexts
+from ._exchange import check_device, cuda_interface, dlpack_capsule, dlpack_device
+from ._layout import (
+    ArrayFlags,
     View,
     complete_shape,
+    copy_elements,
+    device_dtype,
+    dtype_to_typecode,
     extent,
     fortran_strides,
     index_view,
     is_c_contiguous,
     is_f_contiguous,
+    read_elements,
     reshape_strides,
 )
-from ._protocols import check_device, cuda_interface, dlpack_capsule, dlpack_device
-from ._reading import read_elements
 
 if TYPE_CHECKING:
     from .._device import Buffer

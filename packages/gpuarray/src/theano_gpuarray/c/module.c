@@ -43,7 +43,7 @@ static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "_devic
 
 /* The class is defined in Python, so that it is there without this module too. */
 static PyObject *find_device_error(void) {
-    PyObject *module = PyImport_ImportModule("theano_gpuarray._device_error");
+    PyObject *module = PyImport_ImportModule("theano_gpuarray._errors");
     PyObject *found = module == NULL ? NULL : PyObject_GetAttrString(module, "DeviceError");
     Py_XDECREF(module);
     return found;

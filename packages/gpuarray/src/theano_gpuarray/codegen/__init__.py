@@ -1,5 +1,19 @@
 """Code generation for devices: from descriptions of kernels to the text of kernels and their launches."""
 
+# Device forms register themselves.
+from . import (
+    ctc as ctc,
+    elementwise as elementwise,
+    fourier as fourier,
+    indexing as indexing,
+    linear_algebra as linear_algebra,
+    products as products,
+    random as random,
+    reduction as reduction,
+    shapes as shapes,
+    sorting as sorting,
+    windows as windows,
+)
 from ._form import (
     Argument as Argument,
     ConvolutionPlan as ConvolutionPlan,
@@ -8,6 +22,7 @@ from ._form import (
     DeviceOperand as DeviceOperand,
     DeviceProperties as DeviceProperties,
     HostValue as HostValue,
+    KernelText as KernelText,
     LibraryCall as LibraryCall,
     NoDeviceForm as NoDeviceForm,
     Operand as Operand,
@@ -16,26 +31,12 @@ from ._form import (
     device_form as device_form,
     register_device_form as register_device_form,
 )
-from ._kernel_text import KernelText as KernelText
-
-# Device forms register themselves.
-from .ctc import _alignments as _alignments
-from .elementwise import _elementwise as _elementwise
-from .fourier import _real as _real
-from .indexing import _read as _read, _write as _write
-from .linear_algebra import _equations as _equations
-from .networks import DnnKernel as DnnKernel, network_numbers as network_numbers
-from .products import _matrix_product as _matrix_product
-from .random import _mrg as _mrg
-from .reduction import _argmax as _argmax, _reduction as _reduction
-from .shapes import _joins as _joins, _routines as _routines, _views as _views
-from .sorting import _forms as _forms
-from .windows import (
+from .networks import (
     ChosenOnce as ChosenOnce,
     DnnConvolutionKernel as DnnConvolutionKernel,
+    DnnKernel as DnnKernel,
     DnnPoolingKernel as DnnPoolingKernel,
-    _convolution as _convolution,
-    _pooling as _pooling,
+    network_numbers as network_numbers,
 )
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""What a device form is: how a kernel description becomes launches on a device.
+"""Texts of kernels, and device forms: how a kernel description becomes launches on a device.
 
 A device form is called once for each combination of shapes. It works out the shapes of results, refuses what does not
 fit with the same errors as on the CPU, and tells a :class:`Recorder` which memory is needed and which launches there
@@ -10,32 +10,147 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import field
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from theano_graph import RuleTable, TheanoError, record
+from theano_linker_c.codegen.ir import Body
 from theano_linker_c.kernels import Kernel
 
-from ._kernel_text import KernelText
+# ---- Kernels: their parameters, arrays and text
 
-__all__ = [
-    "Argument",
-    "ConvolutionPlan",
-    "ConvolutionRequest",
-    "DeviceForm",
-    "DeviceOperand",
-    "DeviceProperties",
-    "HostValue",
-    "LibraryCall",
-    "NoDeviceForm",
-    "Operand",
-    "Recorder",
-    "contiguous_strides",
-    "device_form",
-    "register_device_form",
-]
+_C_TYPES = {"i": "int32_t", "I": "uint32_t", "q": "int64_t", "f": "float", "d": "double"}
+
+
+@record
+class Parameter:
+    """A parameter of a kernel.
+
+    Parameters
+    ----------
+    letter : str
+        As in :class:`KernelText`.
+    name : str
+    memory : str
+        C type of what a pointer points to.
+    written : bool
+        Whether the kernel writes to what a pointer points to.
+    apart : bool
+        Whether what is written is reached through no other parameter: loads need not wait for stores.
+    """
+
+    letter: str
+    name: str
+    memory: str = "char"
+    written: bool = False
+    apart: bool = False
+
+    @property
+    def kind(self) -> str:
+        """C type of a variable with its value."""
+        if self.letter != "P":
+            return _C_TYPES[self.letter]
+        return f"GLOBAL_MEM {'' if self.written else 'const '}{self.memory} *{'restrict' * self.apart}"
+
+    @property
+    def declaration(self) -> str:
+        """The C text in the head of the kernel."""
+        return f"{'' if self.letter == 'P' else 'const '}{self.kind} {self.name}"
+
+
+@record
+class LocalArray:
+    """An array in local memory, which the work-items of a group share, and of which vectors may be loaded.
+
+    Arrays of one name have one type.
+    """
+
+    kind: str
+    name: str
+    lengths: tuple[int, ...]
+
+    @property
+    def declaration(self) -> str:
+        """The C text of its declaration."""
+        lengths = "".join(f"[{length}]" for length in self.lengths)
+        return f"LOCAL_MEM {self.kind} {self.name}{lengths} __attribute__((aligned(16)));"
+
+
+@record
+class DeviceKernel:
+    """What a kernel is made of.
+
+    Parameters
+    ----------
+    parameters : tuple of Parameter
+    body : tuple of Statement
+        Statements that tell nothing of memory are taken to read and write what the parameters say.
+    local : tuple of LocalArray
+    functions, preamble : tuple of str
+        What has to stand before the kernel; see :func:`theano_gpuarray.codegen.text.with_helpers`.
+    single_item : bool
+        Whether a group is one work-item: then compilers for CPUs need not look for vectors across work-items, in which
+        some fail.
+    light : bool
+        Whether it waits for memory alone: others of this kind run well beside it.
+    """
+
+    parameters: tuple[Parameter, ...]
+    body: Body
+    local: tuple[LocalArray, ...] = ()
+    functions: tuple[str, ...] = ()
+    preamble: tuple[str, ...] = ()
+    single_item: bool = False
+    light: bool = False
+
+
+@record
+class KernelText:
+    """The source text of one kernel function.
+
+    It is written with the macros of the device prelude (`KERNEL`, `GLOBAL_MEM`, `LOCAL_MEM`, `LID_0`, `LDIM_0`,
+    `GID_0`, `GDIM_0`, `local_barrier()`), so that it is CUDA and OpenCL alike.
+
+    Parameters
+    ----------
+    name : str
+        Name of the function.
+    text : str
+        The function, with all helper functions that it calls before it.
+    parameters : str
+        One letter for each parameter: ``P`` a pointer to global memory, ``q`` int64, ``i`` int32, ``I`` uint32,
+        ``f`` float32, ``d`` float64; ``b``, ``B``, ``h`` and ``H`` int8, uint8, int16 and uint16.
+    writes : tuple of bool, optional
+        For each pointer, whether the kernel writes to what it points to; None for text that may write to all.
+    kernel : DeviceKernel, optional
+        What the text was made of; None for text of programs and from disk, where nothing is joined.
+    """
+
+    name: str
+    text: str
+    parameters: str
+    writes: tuple[bool, ...] | None = None
+    kernel: DeviceKernel | None = field(default=None, compare=False, repr=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return KernelText, (self.name, self.text, self.parameters, self.writes)
+
+    @property
+    def written(self) -> tuple[bool, ...]:
+        """Whether the kernel may write to what each of its pointers points to.
+
+        Examples
+        --------
+        >>> KernelText("k", "KERNEL void k(GLOBAL_MEM float *x, GLOBAL_MEM float *y) {}", "PP").written
+        (True, True)
+        """
+        return (True,) * self.parameters.count("P") if self.writes is None else self.writes
+
+
+# ---- Device forms: operands, the protocol of recorders, registration
 
 
 class NoDeviceForm(TheanoError):
@@ -386,3 +501,25 @@ def register_device_form(
         return run
 
     return register
+
+
+__all__ = [
+    "DeviceKernel",
+    "KernelText",
+    "LocalArray",
+    "Parameter",
+    "Argument",
+    "ConvolutionPlan",
+    "ConvolutionRequest",
+    "DeviceForm",
+    "DeviceOperand",
+    "DeviceProperties",
+    "HostValue",
+    "LibraryCall",
+    "NoDeviceForm",
+    "Operand",
+    "Recorder",
+    "contiguous_strides",
+    "device_form",
+    "register_device_form",
+]

@@ -1,23 +1,22 @@
-"""A builder of kernels: parameters together with what is passed for them, and the statements of the body.
-
-The text of a kernel depends on dtypes, numbers of dimensions and the like; lengths, strides and offsets are parameters,
-so that arrays of other shapes are treated by the same machine code. Addresses are computed in 64 bits.
-"""
+"""A builder of kernels; copies of arrays into any layout; and how kernels refuse a value."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
 from theano_linker_c.kernels import memory_type
 from theano_linker_c.scalar import CValue, c_loaded
 
-from ._form import Argument, DeviceOperand, Recorder
-from ._kernel_text import KernelText
+from ._form import Argument, DeviceOperand, KernelText, Operand, Recorder
 from .text import Signature
 
-__all__ = ["KernelWriter", "element", "is_device_dtype", "loaded", "merged_dimensions", "move_type", "spread"]
+# ---- The builder: parameters together with their arguments, and the statements of the body
+#
+# The text of a kernel depends on dtypes, numbers of dimensions and the like; lengths, strides and offsets are
+# parameters,
+# so that arrays of other shapes are treated by the same machine code. Addresses are computed in 64 bits.
 
 #: Work-items of a group for kernels without a form of their own, and groups for each compute unit at most.
 _LOCAL = 256
@@ -202,3 +201,114 @@ def element(dtype: str, name: str, offset: str) -> str:
 def is_device_dtype(dtype: str) -> bool:
     """Tell whether kernels here take elements of a dtype: all but complex ones."""
     return np.dtype(dtype).kind in "biuf"
+
+
+# ---- Copies of arrays into any layout
+
+
+def broadcast_to(operand: DeviceOperand, shape: tuple[int, ...]) -> DeviceOperand:
+    """Return a view with more dimensions, and other lengths where an operand has length 1."""
+    more = len(shape) - operand.ndim
+    strides = tuple(
+        0 if d < more or (operand.shape[d - more] == 1 and n != 1) else operand.strides[d - more]
+        for d, n in enumerate(shape)
+    )
+    return operand.view(shape, strides)
+
+
+def copy_into(recorder: Recorder, target: DeviceOperand, source: DeviceOperand) -> None:
+    """Copy an array of the same shape and dtype; the target may have any layout that does not overlap itself."""
+    if not target.size:
+        return
+    if target.contiguous and source.contiguous:
+        recorder.copy(target, source)
+        return
+    shape, (to, of) = merged_dimensions(target.shape, target.strides, source.strides)
+    kind = move_type(target.itemsize)
+    writer = KernelWriter("copy_strided")
+    writer.writes(p=target)
+    writer.reads(q=source)
+    lengths, into, out_of = writer.numbers("n", shape), writer.numbers("s", to), writer.numbers("t", of)
+    writer.walk(target.size)
+    writer.add("int64_t a = p_at, b = q_at;")
+    writer.decode(lengths, [("a", into), ("b", out_of)])
+    writer.add(f"*(GLOBAL_MEM {kind} *)(p + a) = *(GLOBAL_MEM const {kind} *)(q + b);")
+    writer.end()
+    writer.launch(recorder, *spread(recorder, target.size))
+
+
+def contiguous(recorder: Recorder, operand: DeviceOperand, copied: bool = False) -> DeviceOperand:
+    """Return an array with the same elements one behind the other: itself where it is so, and no copy is wanted."""
+    if operand.contiguous and not copied:
+        return operand
+    result = recorder.empty(operand.dtype, operand.shape)
+    copy_into(recorder, result, operand)
+    return result
+
+
+def on_device(recorder: Recorder, operand: Operand) -> DeviceOperand:
+    """Return an operand on the device; one that is a number on the host is the same in every replay."""
+    return operand if isinstance(operand, DeviceOperand) else recorder.constant(np.asarray(operand))
+
+
+def host_numbers(operand: Operand) -> list[int]:
+    """Return whole numbers that are on the host."""
+    assert not isinstance(operand, DeviceOperand), "forms say which of their inputs are on the host"
+    return [int(n) for n in np.asarray(operand).reshape(-1)]
+
+
+# ---- Refusals: the first value that a kernel refuses is written into the status of the call
+
+_REFUSE = """static inline void theano_refuse(
+    GLOBAL_MEM char *status, uint32_t number, int64_t place, int64_t value, int64_t length) {
+  GLOBAL_MEM int64_t *const found = (GLOBAL_MEM int64_t *)status;
+  if (theano_atomic_cas_uint32((GLOBAL_MEM uint32_t *)status, 0, number) == 0) {
+    found[1] = place;
+    found[2] = value;
+    found[3] = length;
+  }
+}
+"""
+
+
+def add_refusals(
+    recorder: Recorder, writer: KernelWriter, explain: Callable[[int, int, int], Exception], name: str = "refusal"
+) -> None:
+    """Add what a kernel needs that may refuse values.
+
+    Parameters
+    ----------
+    recorder : Recorder
+    writer : KernelWriter
+    explain : callable
+        Makes the exception, of the place, the value and the length that :func:`refusal` was given.
+    name : str
+        Of the parameter that is the number of the failure; a kernel may have several.
+    """
+    number = recorder.failure(explain)
+    if _REFUSE not in writer.functions:
+        writer.function(_REFUSE)
+        writer.writes(status=recorder.status())
+    writer.number(name, number, "I")
+
+
+def refusal(place: str, value: str, length: str, name: str = "refusal") -> str:
+    """Return the statement that refuses a value."""
+    return f"theano_refuse(status + status_at, {name}, {place}, {value}, {length});"
+
+
+__all__ = [
+    "KernelWriter",
+    "element",
+    "is_device_dtype",
+    "loaded",
+    "merged_dimensions",
+    "move_type",
+    "spread",
+    "broadcast_to",
+    "contiguous",
+    "copy_into",
+    "on_device",
+    "add_refusals",
+    "refusal",
+]

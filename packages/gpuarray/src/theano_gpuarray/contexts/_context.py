@@ -1,22 +1,188 @@
-"""A context: a device with its queue and its memory, as programs see it."""
+"""A context: a device with its queue, its memory and its compiled kernels."""
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
-from collections.abc import Iterable, Sequence
+import shlex
+import threading
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from theano_graph import config, format_error
+from theano_linker_c.cache_tool import KernelCache, open_cache
+from theano_linker_c.compiler import CompileDirectory, digest
+
+from .._errors import ContextError
+from .._runtime import DeviceError
+from .._version import __version__
 from ..codegen import DeviceProperties, KernelText
-from ..codegen.text import compile_options, prelude
-from ._code import ContextCode
+from ..codegen._prelude import compile_options, prelude
 
 if TYPE_CHECKING:
     from .._device import Buffer, Context, Driver, Kernel, Module
 
-__all__ = ["GpuContext"]
+
+# ---- Kernels on disk
+#
+# A file is taken only if it carries a digest of its key and its contents that needs this user's secret, in a directory
+# where nobody else can write: planted code is never loaded, and damaged code is compiled again.
+
+#: The properties of a device that decide whether code compiled for it can be loaded.
+_IDENTITY = ("name", "vendor", "version", "arch", "platform")
+
+
+def device_identity(driver: str, properties: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return a key that differs between devices that cannot load each other's code: model, architecture and driver."""
+    return driver, *(f"{name}={properties.get(name, '')}" for name in _IDENTITY)
+
+
+@functools.cache
+def _cache(path: str, process: int) -> KernelCache:
+    """Return the cache in a folder; a forked process opens it anew."""
+    cache = open_cache(path)
+    # A folder that others can write to may be cleaned, but nothing in it is run.
+    cache.folder = CompileDirectory(path)
+    return cache
+
+
+def _key(text: str, options: str, identity: tuple[str, ...]) -> str:
+    return digest("device kernel", __version__, text, options, *identity)
+
+
+def _kernel_cache() -> KernelCache:
+    path = os.path.abspath(os.path.expanduser(str(config.gpuarray.cache_path)))
+    return _cache(path, os.getpid())
+
+
+def find_kept(key: str) -> bytes | None:
+    """Return the entry of a key; None where nothing is there that this user has written."""
+    return _kernel_cache().find_function(digest("device recording", __version__, key))
+
+
+def store_kept(key: str, data: bytes) -> None:
+    """Keep something under a key; where the disk is full or cannot be written, it is not there for others."""
+    with contextlib.suppress(OSError):
+        _kernel_cache().store_function(digest("device recording", __version__, key), data)
+
+
+def find_binary(text: str, options: str, identity: tuple[str, ...]) -> bytes | None:
+    """Return the compiled code of a text; None where nothing is there that this user has written.
+
+    Parameters
+    ----------
+    text, options : str
+        The arguments of `Context.compile`.
+    identity : tuple of str
+        The result of `device_identity`.
+    """
+    return _kernel_cache().find_function(_key(text, options, identity))
+
+
+def store_binary(text: str, options: str, identity: tuple[str, ...], binary: bytes) -> bool:
+    """Store the compiled code of a text.
+
+    Returns
+    -------
+    bool
+        False where the disk is full or cannot be written: the kernel is compiled again by the next process.
+    """
+    try:
+        _kernel_cache().store_function(_key(text, options, identity), binary)
+    except OSError:
+        return False
+    return True
+
+
+# ---- Compiled modules: each text is compiled once, for this process and for this user's disk
+
+#: Options of nvcc that its sibling for texts in memory calls by another name.
+_NVRTC_OPTION = {"-g": "--generate-line-info", "--debug": "--generate-line-info", "-G": "--device-debug"}
+
+
+class ContextCode:
+    """The modules of one context.
+
+    Parameters
+    ----------
+    context : theano_gpuarray._device.Context
+    """
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._kind = context.driver.name
+        self._identity = device_identity(self._kind, context.driver.properties(context.index))
+        self._modules: dict[tuple[str, str], Module] = {}
+        # One for each text: other texts are compiled at the same time.
+        self._locks: dict[tuple[str, str], threading.Lock] = {}
+
+    def module(self, text: str, options: str = "") -> Module:
+        """Return the compiled module of a text.
+
+        Parameters
+        ----------
+        text : str
+            The text with its prelude.
+        options : str, optional
+            Options for the compiler, besides those of the flags ``nvcc.*``.
+
+        Raises
+        ------
+        DeviceError
+            If it cannot be compiled; the text has the compiler's output.
+        """
+        key = text, " ".join(filter(None, [*_options(self._kind), options]))
+        module = self._modules.get(key)
+        if module is None:
+            with self._locks.setdefault(key, threading.Lock()):
+                module = self._modules.get(key) or self._loaded(*key)
+                self._modules[key] = module
+        return module
+
+    def _loaded(self, text: str, options: str) -> Module:
+        if self._kind == "null":
+            return self._context.load(self._context.compile(text, options))
+        kept = find_binary(text, options, self._identity)
+        if kept is not None:
+            try:
+                return self._context.load(kept)
+            except DeviceError:
+                # The driver has changed without telling another version; it is compiled for the one that there is.
+                kept = None
+        binary = self._context.compile(text, options)
+        module = self._context.load(binary)
+        store_binary(text, options, self._identity, binary)
+        return module
+
+
+def _options(kind: str) -> tuple[str, ...]:
+    """Return the options that flags give the compiler of a kind of device."""
+    if kind != "cuda":
+        return ()
+    return _cuda_options(str(config.nvcc.flags), bool(config.nvcc.fastmath), str(config.cuda.include_path))
+
+
+@functools.cache
+def _cuda_options(flags: str, fast: bool, include: str) -> tuple[str, ...]:
+    options = [_NVRTC_OPTION.get(word, word) for word in shlex.split(flags)]
+    if fast:
+        options.append("--use_fast_math")
+    if include:
+        if " " in include:
+            raise ContextError(
+                format_error(
+                    f"cuda.include_path={include!r} has a space, and options are separated by spaces",
+                    hint="make a symbolic link to the folder, and give that",
+                )
+            )
+        options.append(f"--include-path={include}")
+    return tuple(options)
+
+
+# ---- The context
 
 #: Drivers whose compiler works in several threads, and how many it gets: each takes some memory.
 _COMPILE_TOGETHER = frozenset({"cuda"})
@@ -187,3 +353,6 @@ def _description(properties: dict[str, Any]) -> str:
     """Return the name of a device, with its place on the bus where that is known."""
     bus_id = properties.get("place")
     return f"{properties['name']} ({bus_id})" if bus_id else str(properties["name"])
+
+
+__all__ = ["device_identity", "find_binary", "find_kept", "store_binary", "store_kept", "ContextCode", "GpuContext"]

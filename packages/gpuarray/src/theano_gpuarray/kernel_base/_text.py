@@ -1,25 +1,60 @@
-"""Text of kernels for reductions and softmax of rows, by the work-items of one work-group together.
-
-All of it is written with the words of ``cluda.h``, so that it is CUDA and OpenCL alike; every work-item of a group has
-to come by.
-"""
+"""Text of kernels: words for numbers of limited precision, reductions and softmax of rows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
-from ..arrays import dtype_to_ctype
-from ._float16 import work_dtype
+import numpy as np
+from numpy.typing import DTypeLike
 
-__all__ = [
-    "code_version",
-    "inline_reduce",
-    "inline_reduce_fixed_shared",
-    "inline_softmax",
-    "inline_softmax_fixed_shared",
-    "nvcc_kernel",
-]
+from ..arrays._layout import dtype_to_ctype
+
+# ---- Words for numbers of limited precision, which are computed with as float32
+
+
+def work_dtype(dtype: DTypeLike) -> str:
+    """Return the dtype to compute in with values of a dtype.
+
+    Examples
+    --------
+    >>> from theano_gpuarray.kernel_base import work_dtype
+    >>> work_dtype("float16"), work_dtype("float64")
+    ('float32', 'float64')
+    """
+    name = np.dtype(dtype).name
+    return "float32" if name == "float16" else name
+
+
+def load_w(dtype: DTypeLike) -> str:
+    """Return the name of the function around each read of a kernel; empty where none is needed.
+
+    Examples
+    --------
+    >>> from theano_gpuarray.kernel_base import load_w
+    >>> f"{load_w('float16')}(x[i])", f"{load_w('float32')}(x[i])"
+    ('ga_half2float(x[i])', '(x[i])')
+    """
+    return "ga_half2float" if np.dtype(dtype).name == "float16" else ""
+
+
+def write_w(dtype: DTypeLike) -> str:
+    """Return the name of the function around each write of a kernel; empty where none is needed.
+
+    Examples
+    --------
+    >>> from theano_gpuarray.kernel_base import write_w
+    >>> f"y[i] = {write_w('float16')}(z)"
+    'y[i] = ga_float2half(z)'
+    """
+    return "ga_float2half" if np.dtype(dtype).name == "float16" else ""
+
+
+# ---- Reductions and softmax of rows, by the work-items of one work-group together
+#
+# All of it is written with the words of ``cluda.h``, so that it is CUDA and OpenCL alike; every work-item of a group
+# has
+# to come by.
 
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 #: Joins two values: texts of both -> text of the result.
@@ -371,3 +406,16 @@ def inline_softmax_fixed_shared(
         f"{loop} {{ {sm}[tx * ({sm_stride})] = {write_sm}({exponential} / row_sum); }}",
         "local_barrier()",
     ]
+
+
+__all__ = [
+    "load_w",
+    "work_dtype",
+    "write_w",
+    "code_version",
+    "inline_reduce",
+    "inline_reduce_fixed_shared",
+    "inline_softmax",
+    "inline_softmax_fixed_shared",
+    "nvcc_kernel",
+]

@@ -1,17 +1,23 @@
 """Recorders: records of device forms are carried out at once, or kept and replayed."""
 
 from .._runtime import Replays as Replays
-from ._array import upload as upload
-from ._at_once import AtOnce as AtOnce, flags_token as flags_token, form_of as form_of, run_kernel as run_kernel
-from ._calls import workspace_of as workspace_of
-from ._kept import ARENA as ARENA, Event as Event, Kept as Kept
+from ._events import ARENA as ARENA, Event as Event, Kept as Kept
+from ._execution import (
+    AtOnce as AtOnce,
+    flags_token as flags_token,
+    form_of as form_of,
+    library_product as library_product,
+    run_kernel as run_kernel,
+    upload as upload,
+    workspace_of as workspace_of,
+)
 from ._loops import (
     LoopInput as LoopInput,
     LoopOutput as LoopOutput,
     LoopPlan as LoopPlan,
     record_loop as record_loop,
+    record_until as record_until,
 )
-from ._products import library_product as library_product
 from ._recording import StoredRecording as StoredRecording
 from ._region import (
     KEYED as KEYED,
@@ -34,7 +40,6 @@ from ._steps import (
     entry_on_host as entry_on_host,
     record_inside as record_inside,
 )
-from ._until import record_until as record_until
 from .scheduling import ALIGNMENT as ALIGNMENT, Layout as Layout, lay_out as lay_out, ordered as ordered
 
 __all__ = [

@@ -1,27 +1,33 @@
-"""Loops whose steps are a region: all steps as one list of launches."""
+"""Loops whose steps are a region: all steps as one list of launches, or some at a time until a value ends them."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from theano_graph import record
 
 from .._runtime import LaunchList
-from ..arrays import GpuArray
+from ..arrays._array import GpuArray
 from ..codegen import DeviceOperand, contiguous_strides
-from ..codegen._copies import copy_into
-from ._array import operand_of
-from ._kept import ARENA, Event, Kept
+from ..codegen._kernel_writer import copy_into
+from ._events import ARENA, Kept, is_moved, moves_of
+from ._execution import STATUS_LENGTH, operand_of
 from ._recording import HELD, INPUT, OWN, STATUS, launch_step
 from ._region import Region, explain_failure
 from ._steps import Entry, record_steps
 from .scheduling import JoinPlan, lay_out, plan_joins
 
-__all__ = ["LoopInput", "LoopOutput", "LoopPlan", "LoopRecording", "record_loop"]
+if TYPE_CHECKING:
+    from .. import _device
+
+
+# ---- Loops with a number of steps
 
 #: Steps that are recorded, to see how numbers advance: by how much from one to the next, by how much more in every
 #: second one, and whether that is all.
@@ -209,9 +215,9 @@ class LoopRecording:
         if len(rounds) < len(found):
             return None
         first = rounds[0]
-        if any([_fixed(e) for e in other.events] != [_fixed(e) for e in first.events] for other in rounds[1:]):
+        if any([e.fixed for e in other.events] != [e.fixed for e in first.events] for other in rounds[1:]):
             return None
-        moves = [_moves(events) for events in zip(*(other.events for other in rounds), strict=True)]
+        moves = [moves_of(events) for events in zip(*(other.events for other in rounds), strict=True)]
         even = tuple(moved for moved in moves if moved is not None)
         if len(even) < len(moves) or not self._last_fits(first, even, begin, count):
             return None
@@ -338,10 +344,10 @@ class LoopRecording:
             return False
         for i in {max(count - 2, 0), count - 1}:
             last = self._round(begin + i)
-            if last is None or [_fixed(e) for e in last.events] != [_fixed(e) for e in recorder.events]:
+            if last is None or [e.fixed for e in last.events] != [e.fixed for e in recorder.events]:
                 return False
             for event, first, moved in zip(last.events, recorder.events, moves, strict=True):
-                if not _reaches(event, first, moved, i):
+                if not is_moved(event, first, moved, i):
                     return False
         return True
 
@@ -431,51 +437,150 @@ def explain_by(recorder: Kept) -> Any:
     return partial(explain_failure, lambda number: recorder.failures[number - 1])
 
 
-def _fixed(event: Event) -> Event:
-    return event.with_numbers(tuple(0 for _ in event.numbers))
+# ---- Loops that a value ends
+
+#: Steps that are done before it is looked at the condition for the first time.
+_FIRST = 4
+#: Bytes of all values of all outputs, at most: steps beyond the last one must not overwrite results.
+_MOST = 1 << 28
+
+#: The number of steps, and the outputs; None where a kernel has found a wrong value.
+Ended = tuple[int, list[GpuArray]] | None
 
 
-def _advance(numbers: Sequence[int | float]) -> tuple[int, int] | None:
-    """Return by how much a number grows from step to step, and by how much more in every second one."""
-    if len(set(numbers)) == 1:
-        return 0, 0
-    if not all(isinstance(n, int) for n in numbers):
-        return None
-    first, second, *others = map(int, numbers)
-    if not others:
-        return second - first, 0
-    linear, odd = divmod(others[0] - first, 2)
-    alternating = second - first - linear
-    return None if odd or others[1:] not in ([], [first + 3 * linear + alternating]) else (linear, alternating)
+class UntilRecording(LoopRecording):
+    """A loop that ends where the last output is true.
 
+    All values of all outputs are kept until it has ended, so that steps beyond the last one overwrite nothing. A third
+    of the steps that are done may be too many.
 
-def _moves(events: Sequence[Event]) -> tuple[tuple[int, int, int], ...] | None:
-    """Return the changes between the first rounds of one event; None where they are not even."""
-    first = events[0]
-    moves = []
-    for k, numbers in enumerate(zip(*(event.numbers for event in events), strict=True)):
-        advance = _advance(numbers)
-        if advance is None:
+    Parameters
+    ----------
+    region : Region
+    plan : LoopPlan
+        Its last output is the condition.
+    n : int
+        The most steps.
+    values : sequence
+    shapes : mapping of int to (str, tuple of int)
+    """
+
+    def __init__(
+        self,
+        region: Region,
+        plan: LoopPlan,
+        n: int,
+        values: Sequence[Any],
+        shapes: Mapping[int, tuple[str, tuple[int, ...]]],
+    ) -> None:
+        self._stacked = [output.stacked for output in plan.outputs]
+        outputs = tuple(replace(output, stacked=True) for output in plan.outputs)
+        super().__init__(region, replace(plan, outputs=outputs), n, values, shapes)
+        self._lists: list[tuple[int, LaunchList | None]] = []
+        self._status: int | None = None
+        self._lock = threading.Lock()
+
+    def entry(self) -> Any:
+        """Return the first work of a call: the steps before the first look at the condition; and all memory."""
+        count = min(_FIRST, self._n)
+        body = self.begin(count)
+        if body is None or sum(rows.count * rows.nbytes for rows in self._rows.values()) > _MOST:
             return None
-        if any(advance):
-            moves.append((k, *advance))
-    itemsize = first.operands[0].itemsize if first.kind == "product" else 1
-    if any(n % itemsize for _, *moved in moves for n in moved):
-        return None
-    places = _places(first)
-    return tuple((places[k], linear // itemsize, more // itemsize) for k, linear, more in moves)
+        sources = [self._source(slot, body.kept) for slot in self._index]
+        status = body.kept.status_slot
+        self._status = None if status is None else self._index.get(status)
+        if status is not None and self._status is not None:
+            sources[self._status] = OWN, STATUS_LENGTH * 8
+            self._before.fill(DeviceOperand(status, "int64", (STATUS_LENGTH,), (8,)))
+        launches = self.launches(body, count, first=True)
+        self._lists.append((count, launches))
+        return launches, tuple(sources), (lambda memory: (self, memory),), None, explain_nothing
+
+    def finish(self, memory: Sequence[_device.Buffer]) -> Ended:
+        """Go on until a step was the last one.
+
+        Parameters
+        ----------
+        memory : sequence of Buffer
+            In which the first steps have been done.
+        """
+        begin = done = 0
+        for k in range(self._n):
+            count, launches = self._list(k, begin)
+            if launches is None and count == 0:
+                return None
+            if k and launches is not None:
+                launches.run(memory)
+            ends = self._ends(memory, begin, count)
+            if self._failed(memory):
+                return None
+            begin += count
+            done = begin if ends is None else begin - count + ends + 1
+            if ends is not None or begin == self._n:
+                break
+        return done, [self._value(i, done, memory) for i in range(self._count - 1)]
+
+    def _list(self, k: int, begin: int) -> tuple[int, LaunchList | None]:
+        """Return the number of steps between two looks at the condition, and their launches; none where they differ."""
+        with self._lock:
+            if k == len(self._lists):
+                count = min(max(_FIRST, begin // 2), self._n - begin)
+                body = self.body(begin, count)
+                self._lists.append((0, None) if body is None else (count, self.launches(body, count, first=False)))
+            return self._lists[k]
+
+    def _ends(self, memory: Sequence[_device.Buffer], begin: int, count: int) -> int | None:
+        """Return the first of some steps after which the loop ends; None where it goes on."""
+        last = self._count - 1
+        offset = min(self._rows[last].written(i) for i in (begin, begin + count - 1))
+        ends = np.empty(count, np.bool_)
+        memory[self._index[self._first + last]].read(offset, ends)
+        order = ends[::-1] if self._plan.backwards else ends
+        return int(order.argmax()) if order.any() else None
+
+    def _failed(self, memory: Sequence[_device.Buffer]) -> bool:
+        if self._status is None:
+            return False
+        status = np.zeros(STATUS_LENGTH, np.int64)
+        memory[self._status].read(0, status)
+        return bool(status[0])
+
+    def _value(self, k: int, done: int, memory: Sequence[_device.Buffer]) -> GpuArray:
+        """Return an output after so many steps."""
+        rows, buffer = self._rows[k], memory[self._index[self._first + k]]
+        shape, offset = rows.shape, rows.written(done - 1)
+        if self._stacked[k]:
+            shape, offset = (done, *shape), min(rows.written(0), offset)
+        dtype = np.dtype(rows.dtype)
+        value = GpuArray(buffer, dtype, shape, contiguous_strides(shape, dtype.itemsize), offset, self._context)
+        return value.copy() if 2 * value.nbytes < buffer.nbytes else value
 
 
-def _places(event: Event) -> list[int]:
-    """Return where a list of launches has the numbers of an event."""
-    if event.kind == "launch":
-        return [k for k, x in enumerate(event.arguments) if not isinstance(x, DeviceOperand)]
-    return [2, 0, 1, 3, 4] if event.kind == "product" else list(range(len(event.arguments)))
+def explain_nothing(*told: int) -> None:
+    """Accept the question: the status is looked at with the condition."""
 
 
-def _reaches(event: Event, first: Event, moves: Sequence[tuple[int, int, int]], i: int) -> bool:
-    """Tell whether the numbers of an event are those of the first round, moved on."""
-    itemsize = first.operands[0].itemsize if first.kind == "product" else 1
-    moved = {place: (linear * i + more * (i % 2)) * itemsize for place, linear, more in moves}
-    numbers = [n + moved.get(place, 0) for n, place in zip(first.numbers, _places(first), strict=True)]
-    return numbers == list(event.numbers)
+def record_until(
+    region: Region, plan: LoopPlan, n: int, values: Sequence[Any], shapes: Mapping[int, tuple[str, tuple[int, ...]]]
+) -> Any:
+    """Record a loop that ends where its last output is true; the arguments are those of :func:`record_loop`.
+
+    Returns
+    -------
+    tuple or None
+        The argument of :meth:`Replays.keep`. The one result of such calls is a pair: an object whose method `finish`
+        returns the number of steps and the outputs, and its argument.
+    """
+    return UntilRecording(region, plan, n, values, shapes).entry()
+
+
+__all__ = [
+    "LoopInput",
+    "LoopOutput",
+    "LoopPlan",
+    "LoopRecording",
+    "record_loop",
+    "Ended",
+    "UntilRecording",
+    "record_until",
+]

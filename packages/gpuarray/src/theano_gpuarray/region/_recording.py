@@ -12,13 +12,11 @@ import numpy as np
 from theano_graph import record
 
 from .._runtime import LaunchList
-from ..arrays import GpuArray
+from ..arrays._array import GpuArray
 from ..codegen import DeviceOperand, LibraryCall
-from ..contexts import GpuContext
-from ._array import extent
-from ._calls import workspace_of
-from ._kept import ARENA, Constants, Event, Explain, Kept, StoredEvents
-from ._products import has_products, library_product
+from ..contexts._context import GpuContext
+from ._events import ARENA, Constants, Event, Explain, Kept, StoredEvents
+from ._execution import extent, has_products, library_product, workspace_of
 from ._steps import Entry, OnHost, Step, record_steps
 from .scheduling import JoinPlan, Layout, Schedule, conflicting_events, lay_out, plan_joins, schedule
 
@@ -225,7 +223,7 @@ class Recording:
         moved = tuple(o + _SHIFT * (k == i) for k, o in enumerate(self._offsets))
         recorder, results = self._again(moved)
         events = recorder.events
-        if [_fixed(e) for e in events] != [_fixed(e) for e in self._kept.events]:
+        if [e.fixed for e in events] != [e.fixed for e in self._kept.events]:
             return None
         slopes: Numbers = []
         rows = zip(_numbers(self._kept.events, self._results), _numbers(events, results), strict=True)
@@ -447,7 +445,3 @@ def _with_offsets(results: Sequence[Entry], numbers: Numbers) -> list[Entry]:
         else:
             moved.append(entry)
     return moved
-
-
-def _fixed(event: Event) -> Event:
-    return event.with_numbers(tuple(0 for _ in event.numbers))

@@ -14,12 +14,11 @@ from theano_graph import record
 from theano_linker_c.kernels import IndexViewKernel
 
 from .._runtime import Replays
-from ..arrays import GpuArray
+from ..arrays._array import GpuArray
 from ..codegen import DeviceOperand, contiguous_strides
-from ..contexts import GpuContext
-from ._array import operand_of, upload
-from ._at_once import flags_token
-from ._kept import Constants, Explain, Kept
+from ..contexts._context import GpuContext
+from ._events import Constants, Explain, Kept
+from ._execution import flags_token, operand_of, upload
 from ._recording import HELD, INPUT, Recording, Replay, StoredRecording, make_recording, restored_recording
 from ._steps import Entry, OnHost, Step, StepError, record_steps
 

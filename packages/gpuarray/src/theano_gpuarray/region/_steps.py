@@ -12,7 +12,7 @@ from theano_graph import record
 from theano_linker_c.kernels import Kernel
 
 from ..codegen import DeviceOperand, Operand, Recorder
-from ._at_once import form_of
+from ._execution import form_of
 
 __all__ = [
     "Download",

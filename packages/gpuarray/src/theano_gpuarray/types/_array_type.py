@@ -1,21 +1,194 @@
-"""The type of arrays on a device."""
+"""The type of arrays on a device, its C code, and the types of the host that a higher layer brings along."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from theano_graph import Type, Variable, config, describe, format_error
+from theano_linker_c.cop import CLinkerType
+from theano_linker_c.program import ArraySpec, array_spec_of
 from theano_linker_c.scalar import upcast
 
-from ..arrays import GpuArray, asarray, dtype_to_ctype, dtype_to_typecode, may_share_memory
-from ..contexts import GpuContext, get_context, list_contexts
-from ._c_code import ArrayCode
-from ._host import host_type
+from .. import get_include
+from .._version import __version__
+from ..arrays import asarray, may_share_memory
+from ..arrays._array import GpuArray
+from ..arrays._layout import dtype_to_ctype, dtype_to_typecode
+from ..contexts._context import GpuContext
+from ..contexts._opening import get_context, list_contexts
 
-__all__ = ["GpuArrayType"]
+# ---- Types of the host
+
+StaticShape = Sequence[int | None]
+Maker = Callable[[str, StaticShape], Type]
+
+
+class _Registered:
+    """Holder of the function that makes types of arrays on the host."""
+
+    maker: Maker | None = None
+
+
+_registered = _Registered()
+
+
+def register_host_type(maker: Maker) -> Maker:
+    """Set the types of arrays on the host; called once by the layer that defines them.
+
+    Parameters
+    ----------
+    maker : callable
+        ``(dtype, shape)`` returns the type of arrays of a dtype and a static shape (None for unknown lengths). Its
+        variables tell dtype and shape by `array_spec`.
+    """
+    _registered.maker = maker
+    return maker
+
+
+def host_type(dtype: str, shape: StaticShape) -> Any:
+    """Return the type of arrays on the host of a dtype and a static shape.
+
+    Raises
+    ------
+    RuntimeError
+        If no layer with such types has been imported.
+    """
+    if _registered.maker is None:
+        raise RuntimeError(
+            format_error(
+                "there is no type of arrays on the host yet", hint="import theano_tensor.device, or theano.gpuarray"
+            )
+        )
+    return _registered.maker(dtype, tuple(shape))
+
+
+def is_host_array(variable: Variable) -> bool:
+    """Tell whether the values of a variable are arrays on the host."""
+    return array_spec_of(variable) is not None
+
+
+def host_spec(variable: Variable) -> ArraySpec:
+    """Return dtype and static shape of a variable whose values are arrays on the host.
+
+    Raises
+    ------
+    TypeError
+        If it is none.
+    """
+    spec = array_spec_of(variable)
+    if spec is None:
+        raise TypeError(
+            format_error(
+                f"a variable of type {variable.type.describe()} is no array on the host",
+                context=[f"`{variable}`" + (f" made at {variable.origin}" if variable.origin else "")],
+                hint="transfer arrays only, with x.transfer(target)",
+            )
+        )
+    return spec
+
+
+# ---- C code of the types, for C code of ops; see the headers in the folder of `get_include`
+
+Sub = Mapping[str, str]
+
+_HEADERS = (
+    "<gpuarray/array.h>",
+    "<gpuarray/kernel.h>",
+    "<gpuarray/error.h>",
+    "<gpuarray/buffer.h>",
+    "<gpuarray/types.h>",
+    "<gpuarray/util.h>",
+    "<gpuarray_api.h>",
+    "<gpuarray_helper.h>",
+)
+#: Version of the texts below.
+_VERSION = 1
+
+
+class _DeviceCode(CLinkerType):
+    """The common part of arrays and contexts: the C variable is a pointer to an object."""
+
+    _c_type: str
+
+    def c_declare(self, name: str, sub: Sub, check_input: bool = True) -> str:
+        """Declare the pointer."""
+        return f"{self._c_type} *{name};\n"
+
+    def c_init(self, name: str, sub: Sub) -> str:
+        """Start without an object."""
+        return f"{name} = NULL;\n"
+
+    def c_cleanup(self, name: str, sub: Sub) -> str:
+        """Let go of the object."""
+        return f"Py_XDECREF((PyObject *){name});\n{name} = NULL;\n"
+
+    def c_headers(self) -> Sequence[str]:
+        """Return the headers of arrays, kernels and contexts."""
+        return list(_HEADERS)
+
+    def c_header_dirs(self) -> Sequence[str]:
+        """Return the folder of the headers."""
+        return [get_include()]
+
+    def c_init_code(self) -> Sequence[str]:
+        """Return the statement that finds the functions of the headers; where that fails an exception is set."""
+        return ["import_pygpu__gpuarray();"]
+
+    def c_code_cache_version(self) -> tuple[Hashable, ...]:
+        """Return the version of this code and of the headers."""
+        return (_VERSION, __version__)
+
+
+class ArrayCode(_DeviceCode):
+    """The C side of arrays on devices: a variable is a ``PyGpuArrayObject *``, or NULL for an output without value."""
+
+    _c_type = "PyGpuArrayObject"
+    typecode: int
+    ndim: int
+
+    def c_extract(self, name: str, sub: Sub, check_input: bool = True) -> str:
+        """Make the object of a GpuArray, of this dtype and number of dimensions."""
+        kind, ndim = (self.typecode, self.ndim) if check_input else (-1, -1)
+        return f"""
+{name} = pygpu_from_object(py_{name}, {kind}, {ndim});
+if ({name} == NULL)
+    {sub["fail"]}
+"""
+
+    def c_sync(self, name: str, sub: Sub) -> str:
+        """Make the GpuArray of the object: the same one where nothing has changed but its elements."""
+        return f"""
+if ({name} != NULL) {{
+    PyObject *theano_result = pygpu_as_object({name});
+    if (theano_result == NULL)
+        {sub["fail"]}
+    Py_XDECREF(py_{name});
+    py_{name} = theano_result;
+}} else {{
+    Py_XDECREF(py_{name});
+    py_{name} = Py_NewRef(Py_None);
+}}
+"""
+
+
+class ContextCode(_DeviceCode):
+    """The C side of contexts: a variable is a ``PyGpuContextObject *``, and its member `ctx` a ``gpucontext *``."""
+
+    _c_type = "PyGpuContextObject"
+
+    def c_extract(self, name: str, sub: Sub, check_input: bool = True) -> str:
+        """Make the object of a GpuContext."""
+        return f"""
+{name} = pygpu_context_from_object(py_{name});
+if ({name} == NULL)
+    {sub["fail"]}
+"""
+
+
+# ---- The type of arrays
 
 _WORKED_OUT = frozenset({"_hash", "_exact"})
 
@@ -368,3 +541,6 @@ def _length(entry: Any) -> int | None:
 
 def _host_of(a: GpuArray) -> Any:
     return host_type(np.dtype(a.dtype).name, (None,) * a.ndim)
+
+
+__all__ = ["host_type", "is_host_array", "register_host_type", "ArrayCode", "ContextCode", "GpuArrayType"]

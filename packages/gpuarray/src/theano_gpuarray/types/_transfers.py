@@ -1,4 +1,4 @@
-"""Ops that move arrays between the host and devices."""
+"""Ops that move arrays between the host and devices; contexts as parameters of ops, and told by their operands."""
 
 from __future__ import annotations
 
@@ -7,17 +7,67 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, batch_rule, describe, format_error, pullback, pushforward, shape_rule
+from theano_graph import (
+    Apply,
+    Op,
+    SingletonType,
+    Variable,
+    batch_rule,
+    describe,
+    format_error,
+    pullback,
+    pushforward,
+    shape_rule,
+)
 from theano_linker_c import as_host, function_cache_depends_on
 from theano_linker_c.profiling import device_kind
 from theano_linker_c.program import call_form
 
-from ..arrays import GpuArray, asarray
-from ..contexts import get_context, identity_of_contexts
-from ._array_type import GpuArrayType, set_conversions
-from ._host import host_spec, host_type
+from ..arrays import asarray
+from ..arrays._array import GpuArray
+from ..contexts import identity_of_contexts
+from ..contexts._context import GpuContext
+from ..contexts._opening import get_context, list_contexts
+from ._array_type import ContextCode, GpuArrayType, context_of, host_spec, host_type, set_conversions
 
-__all__ = ["GpuFromHost", "GpuToGpu", "HostFromGpu", "TransferOp", "gpu_from_host", "gpu_to_gpu", "host_from_gpu"]
+# ---- The type of contexts
+
+
+class GpuContextType(ContextCode, SingletonType):
+    """The type of contexts, for the `params_type` of ops; no variable of a graph has it.
+
+    Examples
+    --------
+    >>> from theano_gpuarray.types import GpuContextType
+    >>> GpuContextType() == GpuContextType()
+    True
+    """
+
+    def filter(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> GpuContext:
+        """Return a context; TypeError for anything else."""
+        if not isinstance(value, GpuContext):
+            raise TypeError(
+                format_error(
+                    f"{value!r} ({type(value).__name__}) is no context of a device",
+                    hint="pass get_context(name), or the attribute `context` of a GpuArrayType",
+                )
+            )
+        return value
+
+    def values_eq(self, a: GpuContext, b: GpuContext) -> bool:
+        """Tell whether two contexts are the same one."""
+        return a is b or a == b
+
+    def get_params(self, op: Any) -> GpuContext:
+        """Return the context that an op names by its attribute `context_name`."""
+        return get_context(op.context_name)
+
+
+#: The one instance that is needed.
+gpu_context_type = GpuContextType()
+
+
+# ---- Transfers
 
 
 class TransferOp(Op):
@@ -203,3 +253,56 @@ def _kind(node: Apply) -> Any:
 
 
 batch_rule.declare_absent(TransferOp, "arrays on a device have no dimension for a batch; transfer the batch")
+
+
+# ---- The context of an op, told by its operands
+
+
+def infer_context_name(*vars: Any) -> Hashable:
+    """Return the name of the context for an op on some variables.
+
+    Parameters
+    ----------
+    *vars : Variable
+        Variables that shall be on the device. The first one that is there decides, or has just been transferred from
+        there, or has the name in its attribute ``tag.context_name``; or, where it is computed of one variable, that one
+        does.
+
+    Raises
+    ------
+    ValueError
+        If none tells, and there is no context of the name None.
+    """
+    for v in vars:
+        while isinstance(v, Variable):
+            if isinstance(v.type, GpuArrayType):
+                return v.type.context_name
+            if v.owner is not None and isinstance(v.owner.op, HostFromGpu):
+                return context_of(v.owner.inputs[0])
+            if v.has_tag() and hasattr(v.tag, "context_name"):
+                name: Hashable = v.tag.context_name
+                return name
+            v = v.owner.inputs[0] if v.owner is not None and len(v.owner.inputs) == 1 else None
+    if None in list_contexts():
+        return None
+    raise ValueError(
+        format_error(
+            "no context can be inferred from the variables",
+            context=[describe(v) for v in vars if isinstance(v, Variable)],
+            hint="set the flag `device` to a device, or transfer one of them: x.transfer(name)",
+        )
+    )
+
+
+__all__ = [
+    "GpuContextType",
+    "gpu_context_type",
+    "GpuFromHost",
+    "GpuToGpu",
+    "HostFromGpu",
+    "TransferOp",
+    "gpu_from_host",
+    "gpu_to_gpu",
+    "host_from_gpu",
+    "infer_context_name",
+]
