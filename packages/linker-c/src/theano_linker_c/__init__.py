@@ -13,7 +13,6 @@ from theano_graph import (
     set_thunk_hook,
 )
 
-from ._as_host import as_host as as_host
 from ._function import (
     ArgumentError as ArgumentError,
     ArgumentValueError as ArgumentValueError,
@@ -37,7 +36,9 @@ from ._function._cached._gate import function_cache_depends_on as function_cache
 from ._function._cached._loaded import note_library as note_library
 from ._function._cached._stores import finish_storing as finish_storing
 from ._instructions._data import ArraySpec as ArraySpec, HasArraySpec as HasArraySpec
+from ._lazy import announce_straight_rules as announce_straight_rules
 from ._machines._captures import capture_after as capture_after
+from ._perform import as_host as as_host
 from ._storage._advances import note_advance as note_advance
 from ._storage._container import Container as Container
 from ._storage._shared import (
@@ -48,7 +49,6 @@ from ._storage._shared import (
     shared as shared,
     shared_constructor as shared_constructor,
 )
-from ._straight_modules import announce_straight_rules as announce_straight_rules
 from ._version import __version__ as __version__
 from .cop import run_c_code, storage_thunk
 from .debugmode import DebugMode as DebugMode, DebugModeError as DebugModeError

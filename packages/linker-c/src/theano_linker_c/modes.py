@@ -23,7 +23,7 @@ from theano_optimize import (
     constant_folding,
 )
 
-from ._flags import _modes as _modes
+from . import _flags as _flags
 from ._overwriting._kinds import AllowOverwriting, Overwriting
 from .linkers import CLinker, Linker as Linker, OpWiseCLinker, PerformLinker, VM_Linker
 from .targets import PYTHON

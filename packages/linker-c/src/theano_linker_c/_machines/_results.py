@@ -10,8 +10,7 @@ import numpy as np
 from theano_graph import Apply, Generic, Type, Variable, describe, format_error
 
 from .._instructions._data import ArraySpec, Instruction, array_spec_of
-from .._perform import OwnThunk
-from .._result_error import ResultError, replaced_cell
+from .._perform import OwnThunk, ResultError, replaced_cell
 from ..cop import CThunk
 from ..scalar import ScalarType
 

@@ -37,8 +37,8 @@ from ..linkers import Linker
 from ..modes import Mode
 from ..ops import Print
 from ..scalar import Composite, ScalarOp
-from ..scalar._composition._normal_form import ScalarProgram, ScalarStep
-from ..scalar._contract._dtypes import ALL_DTYPES
+from ..scalar._dtypes import ALL_DTYPES
+from ..scalar._normal_form import ScalarProgram, ScalarStep
 
 LEAVES += [np.generic, np.ndarray, np.dtype, np.random.RandomState, np.random.Generator, Container, Linker, Mode]
 
@@ -48,8 +48,8 @@ _CLASSES = MappingProxyType(
     {
         "theano_linker_c._storage._shared": "SharedVariable",
         "theano_linker_c.ops._copies": "DeepCopyOp OutputGuard ViewOp",
-        "theano_linker_c.scalar._contract._derivative": "NoDerivative",
-        "theano_linker_c.scalar._contract._type": "ScalarConstant ScalarType ScalarVariable",
+        "theano_linker_c.scalar._derivative": "NoDerivative",
+        "theano_linker_c.scalar._type": "ScalarConstant ScalarType ScalarVariable",
     }
 )
 #: The methods that `Print` may call: methods that only read.
@@ -259,12 +259,12 @@ def library_words() -> Iterator[Word]:
     yield ClassWord("theano_linker_c.ops._print", "Print")
     yield Value("theano_linker_c.ops._print", "print_attributes")
     yield ClassWord(
-        "theano_linker_c.scalar._composition._normal_form",
+        "theano_linker_c.scalar._normal_form",
         "ScalarStep",
         RecordForm(op=_scalar_op, args=tuple_of(is_int), dtype=_is_dtype),
     )
     yield ClassWord(
-        "theano_linker_c.scalar._composition._normal_form",
+        "theano_linker_c.scalar._normal_form",
         "ScalarProgram",
         _ProgramForm(
             input_dtypes=tuple_of(_is_dtype),
@@ -273,5 +273,5 @@ def library_words() -> Iterator[Word]:
             outputs=tuple_of(is_int),
         ),
     )
-    yield ClassWord("theano_linker_c.scalar._composition._composite", "Composite")
+    yield ClassWord("theano_linker_c.scalar._composite", "Composite")
     yield Function("builtins", "getattr", _getattr)

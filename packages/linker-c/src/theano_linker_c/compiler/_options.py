@@ -10,7 +10,7 @@ import shutil
 from theano_graph import config, record
 
 # Declares the flags that are read here.
-from .._flags._compiler import absolute_directory
+from .._flags import absolute_directory
 
 
 @record

@@ -9,7 +9,7 @@ import numpy as np
 
 from theano_graph import Apply, TheanoError, Variable, debugprint, describe, format_error
 
-from .._as_host import as_host
+from .._perform import as_host
 
 
 class DebugModeError(TheanoError):

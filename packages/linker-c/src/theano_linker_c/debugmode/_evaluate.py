@@ -10,9 +10,7 @@ import numpy as np
 
 from theano_graph import Apply, Variable, config, format_error, record, warn_user
 
-from .._as_host import as_host
-from .._perform import OwnThunk, as_value, params_of
-from .._result_error import results_in
+from .._perform import OwnThunk, as_host, as_value, params_of, results_in
 from ..cop import CThunk
 from ..program import Instruction
 from ._errors import BadDestroyMap, BadThunkOutput, BadViewMap, InvalidValueError, describe_node

@@ -9,7 +9,7 @@ from typing import Any
 from theano_graph import format_error, record
 
 from .._function import Function
-from .._straight_modules import import_straight_rules
+from .._lazy import import_straight_rules
 from ..codegen import verify_if_wanted
 from ..codegen.ir import Let, Opaque, Space, Statement, value_of_text
 from ..codegen.passes import named_in, without_accumulations, without_unread

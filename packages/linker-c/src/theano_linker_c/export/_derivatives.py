@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from theano_graph import format_error, record
 
 from .._function import Function
-from .._straight_modules import import_straight_rules
+from .._lazy import import_straight_rules
 from ..straight import NoStraightForm
 
 __all__ = ["Jacobian", "JacobianMaker", "jacobian_of", "set_jacobian_maker"]

@@ -13,7 +13,7 @@ from theano_graph import Variable, format_error, record
 
 from .._function import Function
 from .._instructions._data import ArraySpec, array_spec_of
-from .._straight_modules import import_straight_rules
+from .._lazy import import_straight_rules
 from ..kernels import memory_type
 from ..straight import NoStraightForm, straight_value
 from ._words import is_taken

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from functools import cache
 
-from .._functions_in_c import function_name, functions_of, read_code, with_called
+from .._c_interface import function_name, functions_of, read_code, with_called
 from ..scalar import special_functions
 
 __all__ = ["INDEPENDENT", "definitions", "memory_types"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from .._c_names import called
+from .._c_interface import called
 
 __all__ = ["OPTIONS", "vector_functions"]
 

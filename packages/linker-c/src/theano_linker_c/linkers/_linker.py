@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from theano_graph import Apply, FunctionGraph, config, record
 
-from .._flags import _modes as _modes
+from .. import _flags as _flags
 from .._machines._machine import BUFFER_LIMIT
 from ..program import Hooks, Machine, Program
 from ..targets import PYTHON, C, Target

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from ..codegen import named
 from ..codegen.ir import Accumulate, Expression, Index, Joined, Scheme, Total, Value
-from ..codegen.lower import program_statements
-from ..codegen.passes import named_in
+from ..codegen.passes import named_in, program_statements
 from ..codegen.print import expression_value
 from ..kernels import ArgmaxKernel, ElementwiseKernel, Reduction, ReductionKernel
 from ..scalar import (

@@ -11,8 +11,8 @@ from theano_graph import Apply, record
 
 from .._instructions._data import Instruction, Program
 from .._instructions._forms import KernelForm
+from .._lazy import import_straight_rules
 from .._perform import perform_runner
-from .._straight_modules import import_straight_rules
 from ..kernels import ArrayRoutineKernel, FullKernel, Kernel
 from ..targets import Target
 from ._arrays import CArray, Root

@@ -9,7 +9,7 @@ import numpy as np
 
 from theano_graph import Apply, debugprint
 
-from .._as_host import as_host
+from .._perform import as_host
 from ..linkers import Linker, WrapLinker
 from ..modes import Mode, as_linker
 from ..program import Thunk

@@ -10,7 +10,7 @@ import numpy as np
 
 from theano_graph import Apply, FunctionGraph, Variable, config, debugprint, describe, format_error, record, warn_user
 
-from .._as_host import as_host
+from .._perform import as_host
 from ..linkers import Linker, StepMachine
 from ..modes import Mode, as_linker
 from ..program import Hooks, Machine, MachineView, Program, Thunk

@@ -15,7 +15,7 @@ from theano_graph import LOADED_AT, config, format_error, is_library_module, rul
 from theano_graph.hashing import NoStructuralHashError, StructuralHasher, hex_digest
 from theano_optimize import RewriteDatabase
 
-from ..._flags import _modes as _modes
+from ... import _flags as _flags
 from ..._machines._extension import HAS_RUNTIME, runtime
 from ...modes import optdb
 from ._gate import is_any_of_user, surroundings

@@ -8,7 +8,7 @@ from typing import Any
 from theano_graph import config, rule_tables
 from theano_optimize import RewriteDatabase, RewriteQuery
 
-from ..._flags._modes import LARGE
+from ..._flags import LARGE
 from ...linkers import CLinker, Linker, OpWiseCLinker, PerformLinker, VM_Linker
 from ...modes import Mode, optdb
 from ...targets import PYTHON, C

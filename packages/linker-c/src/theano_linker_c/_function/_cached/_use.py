@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from theano_graph import Apply, FunctionGraph, Variable, config
 from theano_optimize import number_of_reports, number_of_user_foldings
 
-from ..._flags._modes import LARGE
+from ..._flags import LARGE
 from ..._lazy import cached_functions
 from ...compiler import CompilerOptions, while_compiling
 from ...kernels._build import library

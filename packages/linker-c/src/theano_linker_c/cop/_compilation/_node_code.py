@@ -8,7 +8,7 @@ from typing import Any
 
 from theano_graph import Apply, Op, Variable, config, record
 
-from ..._flags import _c_code as _c_code
+from ... import _flags as _flags
 from .._ask import NoCCode, ask, ask_list, method_of, require, require_checked, texts, version_of
 
 #: Stands for the name of the node in its code, until the code is complete and named by its digest.

@@ -9,8 +9,8 @@ from typing import Any
 
 from theano_graph import Apply, Op, config, format_error, warn_user
 
+from ... import _flags as _flags
 from ..._cache import KernelCache
-from ..._flags import _c_code as _c_code
 from ...compiler import CompilerOptions, CompilerWarning, digest, remove, run_compiler
 from ...kernels import library, with_room
 from .._compilation._thunks import storage_thunk

@@ -10,7 +10,7 @@ import numpy as np
 
 from theano_graph import record
 
-from ..._c_names import named
+from ..._c_interface import named
 from ...scalar import (
     COMPLEX_FUNCTIONS,
     CValue,

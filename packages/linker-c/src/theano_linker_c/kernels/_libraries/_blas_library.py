@@ -12,7 +12,7 @@ from functools import cache
 from theano_graph import ConfigError, config, format_error, record
 
 # Declares the flag that is read here.
-from ..._flags import _compiler as _compiler
+from ... import _flags as _flags
 
 
 @record

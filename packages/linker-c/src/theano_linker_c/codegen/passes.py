@@ -1,12 +1,12 @@
-"""Accumulations as loops, each by its scheme."""
+"""Scalar programs as statements, and passes over statements before they are printed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from ...scalar import CValue, c_literal, c_type
-from ..ir import (
+from ..scalar import CValue, OneOp, ScalarProgram, c_literal, c_type
+from .ir import (
     Accumulate,
     Assign,
     Body,
@@ -26,11 +26,177 @@ from ..ir import (
     Store,
     Total,
     Value,
+    operand_value,
     value_of_text,
 )
-from ..lengths import ONE, Length
+from .lengths import ONE, Length
+from .print import expression_value
 
-__all__ = ["without_accumulations"]
+# ---- Scalar programs as statements: the innermost part of every loop over elements
+
+
+def program_statements(
+    program: ScalarProgram | OneOp, operands: Sequence[CValue], prefix: str
+) -> tuple[list[Statement], list[Value]]:
+    """Return the statements that compute a program, and its results.
+
+    Parameters
+    ----------
+    program : ScalarProgram or OneOp
+    operands : sequence of CValue
+    prefix : str
+        Names of variables begin with it, and go on with numbers.
+    """
+    definitions, results = program.definitions(operands, prefix)
+    statements: list[Statement] = []
+    for definition in definitions:
+        if definition.value is None:
+            statements.append(Opaque(definition.statements, definition.names))
+        else:
+            (name,) = definition.names
+            statements.append(Let(name, c_type(definition.value.dtype), operand_value(definition.value)))
+    return statements, [operand_value(result) for result in results]
+
+
+# ---- Variables and memory that statements read and write
+
+
+def walk(body: Iterable[Statement]) -> Iterator[Statement]:
+    """Go through statements, and those inside of them, in the order of their text."""
+    waiting = [iter(body)]
+    while waiting:
+        for statement in waiting[-1]:
+            yield statement
+            bodies = statement.bodies()
+            if bodies:
+                waiting += [iter(inner) for inner in reversed(bodies)]
+                break
+        else:
+            waiting.pop()
+
+
+def named_in(body: Iterable[Statement]) -> set[str]:
+    """Return all names that statements read or write, functions among them."""
+    names: set[str] = set()
+    for statement in walk(body):
+        names.update(statement.reads())
+        names.update(statement.writes())
+    return names
+
+
+def written_in(body: Iterable[Statement]) -> set[str]:
+    """Return the variables that statements define, or to which they give values."""
+    names: set[str] = set()
+    for statement in walk(body):
+        names.update(statement.defines(), statement.writes(), statement.own())
+    return names
+
+
+# ---- Loop-invariant code: statements that can stand before the braces of a loop or a branch
+
+
+def hoisted(
+    body: Sequence[Statement], is_fixed: Callable[[str], bool]
+) -> tuple[list[Statement], list[Statement], set[str]]:
+    """Part the statements of a body into statements that can stand before it, and others.
+
+    Parameters
+    ----------
+    body : sequence of Statement
+    is_fixed : callable
+        Tells of a variable that the body does not define whether it is known before the braces, where it has the
+        value that it has inside.
+
+    Returns
+    -------
+    before, after : list of Statement
+    names : set of str
+        Variables that `before` defines.
+    """
+    inside = written_in(body)
+    before: list[Statement] = []
+    after: list[Statement] = []
+    names: set[str] = set()
+    for statement in body:
+        if statement.total and all(name in names if name in inside else is_fixed(name) for name in statement.reads()):
+            before.append(statement)
+            names.update(statement.defines())
+        else:
+            after.append(statement)
+    return before, after, names
+
+
+# ---- Dead code: variables whose values nothing reads
+
+
+def without_unread(body: Sequence[Statement]) -> Body:
+    """Leave out definitions of variables, and new values of them, that nothing reads.
+
+    Parameters
+    ----------
+    body : sequence of Statement
+        Of a whole function.
+    """
+    statements = list(walk(body))
+    defined = {name for statement in statements for name in statement.defines()}
+    reads: list[set[str]] = []
+    readers: dict[str, int] = {}
+    setters: dict[str, list[int]] = {}
+    sets: list[set[str]] = []
+    for i, statement in enumerate(statements):
+        read = set(statement.reads())
+        names = set() if statement.effect else {*statement.defines(), *statement.writes()}
+        if not names <= defined:
+            names = set()
+        reads.append(read)
+        sets.append(names)
+        for name in names:
+            setters.setdefault(name, []).append(i)
+        for name in read if names else read | set(statement.writes()):
+            readers[name] = readers.get(name, 0) + 1
+    dropped = _dropped(statements, reads, sets, readers, setters)
+    return _left(body, {id(statements[i]) for i in dropped}) if dropped else tuple(body)
+
+
+def _moves(statement: Statement) -> bool:
+    return isinstance(statement, Let) and statement.moves
+
+
+def _dropped(
+    statements: Sequence[Statement],
+    reads: Sequence[set[str]],
+    sets: Sequence[set[str]],
+    readers: dict[str, int],
+    setters: dict[str, list[int]],
+) -> set[int]:
+    """Return the numbers of statements that only set variables which nothing reads, or only such statements."""
+    dropped: set[int] = set()
+    waiting = [name for name in setters if not readers.get(name)]
+    while waiting:
+        for i in setters[waiting.pop()]:
+            if i in dropped or any(readers.get(name) for name in sets[i]):
+                continue
+            dropped.add(i)
+            for name in () if _moves(statements[i]) else reads[i]:
+                readers[name] -= 1
+                if not readers[name] and name in setters:
+                    waiting.append(name)
+    return dropped
+
+
+def _left(body: Sequence[Statement], dropped: set[int]) -> Body:
+    """Return statements without some, by their identities."""
+    left: list[Statement] = []
+    for statement in body:
+        bodies = statement.bodies()
+        if id(statement) not in dropped:
+            left.append(statement.with_bodies([_left(inner, dropped) for inner in bodies]) if bodies else statement)
+        elif isinstance(statement, Let) and statement.moves and statement.value is not None:
+            left.append(Opaque((f"(void)({expression_value(statement.value).text});",)))
+    return tuple(left)
+
+
+# ---- Accumulations as loops, each by its scheme
 
 #: Returns a name that has not been used, with a prefix.
 Fresh = Callable[[str], str]
@@ -181,3 +347,6 @@ def _position(position: Position, index: str, names: tuple[str, ...]) -> Positio
     if isinstance(position, Index):
         return position.replaced(index, names)
     return Load(position.buffer, _position(position.position, index, names)) if isinstance(position, Load) else position
+
+
+__all__ = ["program_statements", "named_in", "walk", "written_in", "hoisted", "without_unread", "without_accumulations"]

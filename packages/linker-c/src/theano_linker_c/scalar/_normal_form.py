@@ -13,9 +13,9 @@ import numpy as np
 
 from theano_graph import Apply, Variable, applys_between, format_error, record
 
-from .._contract._cvalue import CValue, NoNativeForm, c_definition, c_literal
-from .._contract._op import ScalarOp, ScalarTypeError, dtype_name, quiet
-from .._contract._type import ScalarConstant, ScalarType
+from ._dtypes import CValue, NoNativeForm, c_definition, c_literal
+from ._op import ScalarOp, ScalarTypeError, dtype_name, quiet
+from ._type import ScalarConstant, ScalarType
 
 
 @record

@@ -9,18 +9,30 @@ import numpy as np
 
 from theano_graph import Apply, Op, format_error, pullback
 
-from ._cvalue import CValue, NoNativeForm, c_builtin, c_call, c_cast, c_definition, c_rounded
-from ._dtypes import is_complex, is_discrete, upcast, upcast_to_float
-from ._own_forms import native_statements, number_by_number, support_code
-from ._preferences import (
-    ComplexError as ComplexError,
-    ScalarTypeError as ScalarTypeError,
+from ._c_functions import native_statements, number_by_number, support_code
+from ._dtypes import (
+    CValue,
+    NoNativeForm,
+    c_builtin,
+    c_call,
+    c_cast,
+    c_definition,
+    c_rounded,
+    is_complex,
+    is_discrete,
+    upcast,
+    upcast_to_float,
+)
+from ._type import (
+    ComplexError,
+    ScalarType,
+    ScalarTypeError,
     TypePreference,
+    as_scalar,
     upcast_out,
     upgrade_to_float,
     upgrade_to_float_no_complex,
 )
-from ._type import ScalarType, as_scalar
 
 #: Floating-point signals are results here (inf, nan), never warnings: both machines behave alike.
 quiet = np.errstate(all="ignore")

@@ -1,20 +1,18 @@
-"""A scalar op made of a scalar graph: the loop that fusion makes."""
+"""A scalar op made of a scalar graph: the loop that fusion makes, and its printed form."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
 
 from theano_graph import Apply, FunctionGraph, Variable, applys_between, format_error, pullback, pushforward
 
-from .._cast import cast
-from .._contract._cvalue import CValue, c_cast, c_type
-from .._contract._derivative import scalar_pullback
-from .._contract._op import ScalarOp, ScalarTypeError, arraywise, for_readers
-from .._contract._type import ScalarType, as_scalar
-from ._formulas import formulas
+from ._complex import cast
+from ._derivative import scalar_pullback
+from ._dtypes import CValue, c_cast, c_type
 from ._normal_form import (
     HasProgram,
     OneOp,
@@ -24,6 +22,75 @@ from ._normal_form import (
     program_of,
     reverse_accumulate,
 )
+from ._op import ScalarOp, ScalarTypeError, arraywise, for_readers
+from ._type import ScalarType, as_scalar
+
+# ---- Scalar programs as formulas: the printed form of fused functions
+
+#: Operators that formulas have between or before their operands; all else is written as a function.
+_SYMBOLS = MappingProxyType(
+    {"add": "+", "sub": "-", "neg": "-", "mul": "*", "true_div": "/", "int_div": "//", "mod": "%", "pow": "**"}
+)
+#: How other ops are called in formulas where that is not their name.
+_CALLED = MappingProxyType(
+    {
+        **{name: name.strip("_").upper() for name in ("and_", "eq", "ge", "gt", "le", "lt", "neq", "or_", "xor")},
+        "abs": "Abs",
+        "invert": "Invert",
+        "isinf": "IsInf",
+        "isnan": "IsNan",
+        "switch": "Switch",
+        "sigmoid": "scalar_sigmoid",
+        "softplus": "scalar_softplus",
+        "round_half_to_even": "RoundHalfToEven",
+        "round_half_away_from_zero": "RoundHalfAwayFromZero",
+    }
+)
+#: Characters from which on the values that are used several times are named instead of being written again.
+_LONG = 400
+
+
+def _formulas(program: ScalarProgram) -> list[str]:
+    """Write the results as formulas; where they are long, values that are used several times are named ``t0``, ..."""
+    written = _written(program, ())
+    if written is not None:
+        return written
+    uses: dict[int, int] = {}
+    for number in [*(n for step in program.steps for n in step.args), *program.outputs]:
+        uses[number] = uses.get(number, 0) + 1
+    repeated = {number for number, count in uses.items() if count > 1}
+    return _written(program, repeated) or []
+
+
+def _written(program: ScalarProgram, repeated: Collection[int]) -> list[str] | None:
+    """Write the results, those of `repeated` once; return None where nothing may be named and the text is long."""
+    count = len(program.input_dtypes)
+    texts = [f"i{i}" for i in range(count)]
+    shared: list[str] = []
+    for number, step in enumerate(program.steps, count):
+        text = _call(step.op, [texts[n] if n >= 0 else _constant(program, n) for n in step.args])
+        if len(text) > _LONG and not repeated:
+            return None
+        if (number in repeated or len(text) > _LONG) and number not in program.outputs:
+            shared.append(f"t{len(shared)} = {text}")
+            text = f"t{len(shared) - 1}"
+        texts.append(text)
+    return [*shared, *(texts[n] if n >= 0 else _constant(program, n) for n in program.outputs)]
+
+
+def _call(op: Any, arguments: Sequence[str]) -> str:
+    text = str(op)
+    symbol = _SYMBOLS.get(text)
+    if symbol is None:
+        return f"{_CALLED.get(text, text)}({', '.join(arguments)})"
+    return f"({f' {symbol} '.join(arguments)})" if len(arguments) > 1 else f"({symbol}{arguments[0]})"
+
+
+def _constant(program: ScalarProgram, number: int) -> str:
+    return f"Constant{{{program.constant(number)}}}"
+
+
+# ---- A scalar op made of a scalar graph: the loop that fusion makes
 
 
 class Composite(HasProgram):
@@ -107,7 +174,7 @@ class Composite(HasProgram):
     def name(self) -> str:  # type: ignore[override]
         """``Composite{...}`` with the formula."""
         if self._name is None:
-            self._name = "Composite{" + ", ".join(formulas(self.program)) + "}"
+            self._name = "Composite{" + ", ".join(_formulas(self.program)) + "}"
         return self._name
 
     def __str__(self) -> str:
