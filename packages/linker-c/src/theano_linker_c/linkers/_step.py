@@ -9,10 +9,9 @@ from typing import Any
 
 from theano_graph import format_error
 
-from .._instructions._data import Hooks, Instruction, Program
+from ..program import Hooks, Instruction, Program, PythonMachine, Thunk
 from .._machines._results import accept_results
-from .._machines._thunks import MachineView, Thunk
-from ..program import PythonMachine
+from .._machines._thunks import MachineView
 from ..targets import C, Target
 
 Around = Callable[..., None]
