@@ -35,20 +35,8 @@ from ._function import (
 from ._function._cached._gate import function_cache_depends_on as function_cache_depends_on
 from ._function._cached._loaded import note_library as note_library
 from ._function._cached._stores import finish_storing as finish_storing
-from ._instructions._data import ArraySpec as ArraySpec, HasArraySpec as HasArraySpec
 from ._lazy import announce_straight_rules as announce_straight_rules
-from ._machines._captures import capture_after as capture_after
 from ._perform import as_host as as_host
-from ._storage._advances import note_advance as note_advance
-from ._storage._container import Container as Container
-from ._storage._shared import (
-    SharedVariable as SharedVariable,
-    constructors as constructors,
-    generic_shared_constructor as generic_shared_constructor,
-    register_shared_constructor as register_shared_constructor,
-    shared as shared,
-    shared_constructor as shared_constructor,
-)
 from ._version import __version__ as __version__
 from .cop import run_c_code, storage_thunk
 from .debugmode import DebugMode as DebugMode, DebugModeError as DebugModeError
@@ -74,6 +62,18 @@ from .ops import (
     view_op as view_op,
 )
 from .profiling import ProfileStats as ProfileStats
+from .runtime._instructions import ArraySpec as ArraySpec, HasArraySpec as HasArraySpec
+from .runtime._native_machine import capture_after as capture_after
+from .runtime._storage import (
+    Container as Container,
+    SharedVariable as SharedVariable,
+    constructors as constructors,
+    generic_shared_constructor as generic_shared_constructor,
+    note_advance as note_advance,
+    register_shared_constructor as register_shared_constructor,
+    shared as shared,
+    shared_constructor as shared_constructor,
+)
 from .watch import MonitorMode as MonitorMode, NanGuardMode as NanGuardMode
 
 register_library(__file__)

@@ -24,8 +24,8 @@ from theano_optimize import (
 )
 
 from . import _flags as _flags
-from ._overwriting._kinds import AllowOverwriting, Overwriting
 from .linkers import CLinker, Linker as Linker, OpWiseCLinker, PerformLinker, VM_Linker
+from .runtime._buffer_donation import AllowOverwriting, Overwriting
 from .targets import PYTHON
 
 __all__ = [

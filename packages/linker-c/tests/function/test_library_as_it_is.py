@@ -15,7 +15,7 @@ from typing import Any
 from unittest import mock
 
 from theano_linker_c._function._cached import _environment, _exchanged, _loaded
-from theano_linker_c._machines._extension import HAS_RUNTIME, runtime
+from theano_linker_c.runtime._native_machine import HAS_RUNTIME, runtime
 
 NAME = "theano_linker_c._made_for_a_test"
 SOURCE = """

@@ -17,9 +17,9 @@ from theano_graph import (
     format_error,
 )
 
-from .._overwriting._results import check_no_inplace
 from ..modes import Mode, get_mode
 from ..profiling import as_profile, timing
+from ..runtime._inplace import check_no_inplace
 from ._cached._gate import is_cacheable
 from ._cached._use import CachedFunction
 from ._calling._callable import Function

@@ -31,11 +31,10 @@ from theano_graph.safe_loading import (
 from theano_optimize import RewriteQuery
 
 from .. import scalar
-from .._storage._container import Container
-from .._storage._shared import SharedVariable
 from ..linkers import Linker
 from ..modes import Mode
 from ..ops import Print
+from ..runtime._storage import Container, SharedVariable
 from ..scalar import Composite, ScalarOp
 from ..scalar._dtypes import ALL_DTYPES
 from ..scalar._normal_form import ScalarProgram, ScalarStep
@@ -46,8 +45,8 @@ LEAVES += [np.generic, np.ndarray, np.dtype, np.random.RandomState, np.random.Ge
 #: `CDataType`, enumerations of C, `FromFunctionOp`), and ops that stop in a debugger (`PdbBreakpoint`).
 _CLASSES = MappingProxyType(
     {
-        "theano_linker_c._storage._shared": "SharedVariable",
-        "theano_linker_c.ops._copies": "DeepCopyOp OutputGuard ViewOp",
+        "theano_linker_c.runtime._storage": "SharedVariable",
+        "theano_linker_c.ops": "DeepCopyOp OutputGuard ViewOp",
         "theano_linker_c.scalar._derivative": "NoDerivative",
         "theano_linker_c.scalar._type": "ScalarConstant ScalarType ScalarVariable",
     }
@@ -239,10 +238,10 @@ def library_words() -> Iterator[Word]:
     """Yield the allowlist of this layer."""
     yield from class_words(_CLASSES)
     yield from class_words(scalar_classes())
-    yield ClassWord("theano_linker_c._storage._container", "Container")
+    yield ClassWord("theano_linker_c.runtime._storage", "Container")
     yield ClassWord("theano_linker_c.modes", "Mode")
     for name in ("PerformLinker", "OpWiseCLinker", "CLinker", "VM_Linker"):
-        yield ClassWord("theano_linker_c.linkers._classic", name)
+        yield ClassWord("theano_linker_c.linkers", name)
     yield ClassWord(
         "theano_optimize._database",
         "RewriteQuery",
@@ -256,8 +255,8 @@ def library_words() -> Iterator[Word]:
             name=lambda value: value is None or is_text(value),
         ),
     )
-    yield ClassWord("theano_linker_c.ops._print", "Print")
-    yield Value("theano_linker_c.ops._print", "print_attributes")
+    yield ClassWord("theano_linker_c.ops", "Print")
+    yield Value("theano_linker_c.ops", "print_attributes")
     yield ClassWord(
         "theano_linker_c.scalar._normal_form",
         "ScalarStep",

@@ -8,11 +8,10 @@ from typing import Any
 
 from theano_graph import Apply, Constant, CycleError, FunctionGraph, Variable, ancestors, toposort
 
-from .._instructions._data import Hooks, Instruction, Program
-from .._machines._native import native_runner
-from .._machines._run_errors import annotate
-from ..program import HAS_RUNTIME, PythonMachine, branch_of, calls_of
-from ..program._lower import encode_nodes
+from ..program import HAS_RUNTIME, PythonMachine, branch_of, calls_of, encode_nodes
+from ..runtime._errors import annotate
+from ..runtime._instructions import Hooks, Instruction, Program
+from ..runtime._native_machine import native_runner
 from ._errors import BadOptimization, DebugModeError, InvalidValueError, name_of
 from ._evaluate import (
     Choices,

@@ -14,7 +14,7 @@ import numpy as np
 
 from theano_graph import Apply, FunctionGraph, Variable, toposort
 
-from ..program._lower import encode_nodes
+from ..program import encode_nodes
 from ._evaluate import Choices, clone, implementations
 
 #: How often the graph is computed with other rounding.

@@ -12,9 +12,9 @@ import numpy as np
 from theano_graph import Variable, format_error, record
 
 from .._function import Function
-from .._instructions._data import ArraySpec, array_spec_of
 from .._lazy import import_straight_rules
 from ..kernels import memory_type
+from ..runtime._instructions import ArraySpec, array_spec_of
 from ..straight import NoStraightForm, straight_value
 from ._words import is_taken
 

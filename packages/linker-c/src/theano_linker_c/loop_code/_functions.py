@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from .._function import Function
-from .._instructions._forms import KernelForm
-from .._tiers._jobs import pool
 from ..compiler import CompilerOptions
+from ..runtime._instructions import KernelForm
+from ..runtime._tiers import pool
 from ..straight import function_program
 from ._job import LoopCode, encoded_forms, loop_library
 from ._text import ENTRY, ArrayForm, write_function

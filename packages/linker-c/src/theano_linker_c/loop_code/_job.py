@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from theano_graph import record
 
 from .._function import Function
-from .._tiers._jobs import pool
 from ..compiler import CompilerOptions, MappedCode
 from ..export._loading import CodeLibrary
 from ..kernels import type_number
-from ..program._loop import LoopSpec
+from ..program import LoopSpec
+from ..runtime._tiers import pool
 from ..straight import function_program
 from ._text import ENTRY, ArrayForm, LoopText, write_loop
 

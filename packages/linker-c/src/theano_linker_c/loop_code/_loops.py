@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .._function import Function
-from ..program._loop import LoopSpec
+from ..program import LoopSpec
 from ._job import LoopCode, LoopJob
 from ._text import ArrayForm
 

@@ -8,12 +8,12 @@ import numpy as np
 
 from theano_graph import format_error, record
 
-from .._instructions._data import Program
 from ..export._body import finished
 from ..export._files import definition_lines
 from ..export._library import memory_types
 from ..kernels import memory_type
-from ..program._loop import LoopSpec, ResultKind
+from ..program import LoopSpec, ResultKind
+from ..runtime._instructions import Program
 from ..straight import (
     Block,
     CArray,

@@ -1,6 +1,6 @@
 """Profiles of compiled functions: times, counts and memory."""
 
-from .._stopwatch import Stopwatch as Stopwatch
+from ..compiler._toolchain import Stopwatch as Stopwatch
 from ._at_exit import as_profile as as_profile, printer as printer
 from ._memory import MemoryRecord as MemoryRecord
 from ._outside import device_kind as device_kind, outside as outside

@@ -15,7 +15,7 @@ from typing import Any, TextIO
 from theano_graph import Apply, FunctionGraph, config, format_error
 from theano_optimize import RewriteProfile
 
-from .._stopwatch import loading
+from ..compiler._toolchain import loading
 from ..program import Machine, Program
 from . import _flags as _flags
 from ._memory import MemoryRecord

@@ -11,10 +11,10 @@ import numpy as np
 
 from theano_graph import format_error, record
 
-from .._instructions._data import Instruction
 from ..codegen.ir import Check, Index, LoopKind, Statement, value_of_text
 from ..codegen.passes import named_in
 from ..kernels import memory_type
+from ..runtime._instructions import Instruction
 from ._arrays import CArray, Root, contiguous_strides
 from ._lengths import ONE, ZERO, Length, as_length
 from ._nest import Nest, joined_nest

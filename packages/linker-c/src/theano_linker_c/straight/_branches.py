@@ -8,9 +8,8 @@ from typing import TypeAlias
 
 from theano_graph import record
 
-from .._instructions._data import Instruction, Program, array_spec_of
-from .._instructions._schedule import Branch
 from ..kernels import memory_type
+from ..runtime._instructions import Branch, Instruction, Program, array_spec_of
 from ._arrays import CArray, Root, contiguous_strides
 from ._block import Block, Place
 from ._bodies import Body, RowPlace

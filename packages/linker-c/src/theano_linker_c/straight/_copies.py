@@ -9,8 +9,7 @@ from collections.abc import Sequence
 
 from theano_graph import Apply
 
-from ..ops import DeepCopyOp, Print, ViewOp
-from ..ops._breakpoint import PdbBreakpoint
+from ..ops import DeepCopyOp, PdbBreakpoint, Print, ViewOp
 from ._arrays import CArray
 from ._block import Block
 from ._rules import straight_op

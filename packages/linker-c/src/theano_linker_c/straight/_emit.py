@@ -9,11 +9,10 @@ import numpy as np
 
 from theano_graph import Apply, record
 
-from .._instructions._data import Instruction, Program
-from .._instructions._forms import KernelForm
 from .._lazy import import_straight_rules
 from .._perform import perform_runner
 from ..kernels import ArrayRoutineKernel, FullKernel, Kernel
+from ..runtime._instructions import Instruction, KernelForm, Program
 from ..targets import Target
 from ._arrays import CArray, Root
 from ._block import Block, Place, Step

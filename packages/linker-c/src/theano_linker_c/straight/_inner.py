@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from .._function import Function
-from .._instructions._data import Program
 from ..program import lower
+from ..runtime._instructions import Program
 from ._arrays import CArray, Root
 from ._block import Block, Place
 from ._emit import STRAIGHT, emit_program

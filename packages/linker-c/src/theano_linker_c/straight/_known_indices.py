@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .._instructions._data import Instruction, Program
-from .._instructions._forms import KernelForm
 from ..kernels import ElementwiseKernel, IndexArray, IndexReadKernel, ReductionKernel
+from ..runtime._instructions import Instruction, KernelForm, Program
 from ._arrays import CArray
 from ._block import Block
 from ._lengths import ONE, Length

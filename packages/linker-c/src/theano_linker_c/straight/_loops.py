@@ -13,10 +13,10 @@ from typing import TypeAlias
 
 from theano_graph import Variable
 
-from .._instructions._data import Program, array_spec_of
 from ..codegen.ir import Joined, Let, Statement, value_of_text
 from ..kernels import memory_type
-from ..program._loop import LoopSpec, ResultKind
+from ..program import LoopSpec, ResultKind
+from ..runtime._instructions import Program, array_spec_of
 from ..scalar import CValue, add
 from ._arrays import CArray, Root, contiguous_strides
 from ._block import Block, Place, takes_memory

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
-from .._instructions._data import Instruction, Program
+from ..runtime._instructions import Instruction, Program
 from ._block import Block, Place
 from ._branches import Choice, Registers, Targets
 

@@ -7,10 +7,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..._instructions._data import Instruction
-from ..._instructions._forms import Form
-from ..._machines._native import Encoded
 from ...kernels import LoadedKernel
+from ...runtime._instructions import Form, Instruction
+from ...runtime._native_machine import Encoded
 
 #: The common part of many instructions: the number of the machine's instruction, its payload without addresses, where
 #: the addresses of its machine code belong in that (of the function, of its outer part), the checks of its results, and

@@ -11,17 +11,15 @@ from theano_graph import Apply, Constant, FunctionGraph, Op, ReplaceValidate, Va
 from theano_graph.columns import graph_columns
 from theano_optimize import DestroyHandler, Supervisor
 
-from ..._instructions._data import Program
-from ..._instructions._forms import Form, KernelForm, PerformForm
-from ..._instructions._schedule import Branch, Schedule
-from ..._machines._machine import Machine
-from ..._machines._native import encoded_of
-from ..._overwriting._kinds import Overwriting, _Allowed
-from ..._overwriting._shown import Decisions
 from ..._perform import OwnThunk
 from ...cop import CThunk
 from ...kernels import Kernel, Linkage, LoadedKernel
 from ...program import Cluster, state_of_cluster
+from ...runtime._buffer_donation import Overwriting, _Allowed
+from ...runtime._inplace import Decisions
+from ...runtime._instructions import Branch, Form, KernelForm, PerformForm, Program, Schedule
+from ...runtime._native_machine import encoded_of
+from ...runtime._thunks import Machine
 from .._making._maker import FunctionMaker
 from ._encoded import BY_NODE, Kind, Row, tell_instructions
 from ._key import Given

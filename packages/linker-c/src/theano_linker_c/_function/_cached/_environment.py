@@ -16,8 +16,8 @@ from theano_graph.hashing import NoStructuralHashError, StructuralHasher, hex_di
 from theano_optimize import RewriteDatabase
 
 from ... import _flags as _flags
-from ..._machines._extension import HAS_RUNTIME, runtime
 from ...modes import optdb
+from ...runtime._native_machine import HAS_RUNTIME, runtime
 from ._gate import is_any_of_user, surroundings
 from ._loaded import folders_replaced
 

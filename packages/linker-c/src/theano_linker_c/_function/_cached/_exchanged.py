@@ -11,7 +11,7 @@ from typing import Any
 from theano_graph import is_library_module
 from theano_graph.hashing import is_known_module
 
-from ..._machines._extension import HAS_RUNTIME, runtime
+from ...runtime._native_machine import HAS_RUNTIME, runtime
 
 #: Wrappers of functions in the bodies of classes, with the names of the attributes that hold them.
 _WRAPPERS: dict[type, tuple[str, ...]] = {

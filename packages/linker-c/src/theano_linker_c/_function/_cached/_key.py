@@ -8,11 +8,11 @@ from typing import Any
 from theano_graph import Op, Origin, Variable, current_origin
 from theano_graph.hashing import GraphScope, StructuralHasher, hex_digest
 
-from ..._machines._extension import HAS_RUNTIME, runtime
 from ...compiler import CompilerOptions
 from ...kernels._build import library
 from ...modes import Mode
 from ...program import loop_of_step
+from ...runtime._native_machine import HAS_RUNTIME, runtime
 from ...targets import PYTHON
 from .._signature._collect import Signature
 from ._environment import Environment

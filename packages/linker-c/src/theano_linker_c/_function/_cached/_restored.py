@@ -12,13 +12,12 @@ from theano_graph import Apply, FunctionGraph, ReplaceValidate, Variable, collec
 from theano_graph.columns import GraphColumns, graph_from_columns
 from theano_optimize import DestroyHandler, Supervisor
 
-from ..._instructions._data import Instruction, Program, ProgramInput
-from ..._instructions._forms import Form, KernelForm, PerformForm
-from ..._machines._native import Encoded, encode
-from ..._overwriting._kinds import _Allowed
-from ..._overwriting._shown import Decisions
 from ...kernels import LoadedKernel
 from ...program import form_again, restored_cluster
+from ...runtime._buffer_donation import _Allowed
+from ...runtime._inplace import Decisions
+from ...runtime._instructions import Form, Instruction, KernelForm, PerformForm, Program, ProgramInput
+from ...runtime._native_machine import Encoded, encode
 from ...targets import Target
 from .._making._link import Wiring
 from ._encoded import encode_again

@@ -11,7 +11,7 @@ import numpy as np
 
 from theano_graph import Apply, Constant, Variable
 
-from ..._machines._extension import HAS_RUNTIME, runtime
+from ...runtime._native_machine import HAS_RUNTIME, runtime
 
 #: Digits of a sketch.
 SKETCH_DIGITS = 12

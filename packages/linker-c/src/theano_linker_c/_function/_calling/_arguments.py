@@ -7,7 +7,7 @@ from typing import Any
 
 from theano_graph import Variable, describe, filter_options, format_error
 
-from ..._storage._container import Container
+from ...runtime._storage import Container
 from .._signature._collect import Signature
 from .._signature._errors import ArgumentError, ArgumentValueError
 from .._signature._io import In

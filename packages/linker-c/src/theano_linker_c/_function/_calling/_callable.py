@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any, Generic
 from theano_graph import Apply, FunctionGraph, ShownAsHtml, Variable, config, format_error, printable_graph
 
 from ..._lazy import exporting
-from ..._overwriting._shown import Decisions
-from ..._storage._container import Container
-from ..._storage._shared import SharedVariable
-from ..._tiers._machine import TieredMachine, link_at_once, link_in_tiers, seconds_of
 from ...profiling import ProfileStats, as_profile, timing
 from ...program import Machine
+from ...runtime._inplace import Decisions
+from ...runtime._storage import Container, SharedVariable
+from ...runtime._tiers import TieredMachine, link_at_once, link_in_tiers, seconds_of
 from .._making._copying import copy_maker
 from .._making._link import Wiring, link, link_prepared, present_thread_scale, wire
 from .._making._maker import FunctionMaker

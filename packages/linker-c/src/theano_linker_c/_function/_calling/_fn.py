@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..._storage._container import Container
 from ...program import Machine
+from ...runtime._storage import Container
 
 
 class FunctionMachine:

@@ -15,8 +15,8 @@ import numpy as np
 
 from theano_graph import format_error
 
-from ..._machines._machine import BUFFER_LIMIT
 from ...program import Machine
+from ...runtime._thunks import BUFFER_LIMIT
 from .._signature._errors import ArgumentError
 from ._arguments import describe_value
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from theano_graph import Variable, describe, format_error
 
-from ..._storage._shared import SharedVariable
+from ...runtime._storage import SharedVariable
 from .._signature._collect import Signature
 from .._signature._errors import FunctionInputError, SwapError
 from .._signature._io import In

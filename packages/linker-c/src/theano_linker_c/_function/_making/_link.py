@@ -12,12 +12,12 @@ import numpy as np
 from theano_graph import FunctionGraph, InconsistencyError, config, filter_options, format_error, record
 from theano_optimize import DestroyHandler
 
-from ..._overwriting._kinds import Overwriting
-from ..._overwriting._shown import Decisions
-from ..._storage._container import Container
 from ...modes import Linker, ModeError
 from ...ops import DeepCopyOp
 from ...program import Accepts, Hooks, Machine, Program, argument_spec_of, lower, on_lowered
+from ...runtime._buffer_donation import Overwriting
+from ...runtime._inplace import Decisions
+from ...runtime._storage import Container
 from .._signature._collect import Signature
 from .._signature._io import In
 

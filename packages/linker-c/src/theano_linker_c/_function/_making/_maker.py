@@ -9,14 +9,12 @@ from typing import Any
 from theano_graph import FunctionGraph, Variable, clone_graph, config
 from theano_optimize import Supervisor, destroyed_inputs
 
-from ..._instructions._needed import certain_failure
-from ..._machines._run_errors import annotate_node
-from ..._overwriting._graph import protect_overwritten, supervise
-from ..._overwriting._kinds import Overwriting, overwriting_of
-from ..._overwriting._results import alias_roots, protect_outputs
-from ..._overwriting._shown import Decisions
-from ..._storage._container import Container
 from ...modes import Linker, Mode
+from ...runtime._buffer_donation import Overwriting, overwriting_of
+from ...runtime._errors import annotate_node
+from ...runtime._inplace import Decisions, alias_roots, protect_outputs, protect_overwritten, supervise
+from ...runtime._instructions import certain_failure
+from ...runtime._storage import Container
 from .._signature._collect import Signature
 from .._signature._io import In, Out
 from ._link import Prepared

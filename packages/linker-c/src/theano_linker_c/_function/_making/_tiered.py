@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from theano_graph import config
 
-from ..._tiers._machine import within_tiers
 from ...compiler import CompilerOptions
 from ...kernels import library
 from ...linkers import Linker, OpWiseCLinker, VM_Linker
 from ...modes import Mode
+from ...runtime._tiers import within_tiers
 from ...targets import C
 
 #: The tag of modes whose functions do.

@@ -8,9 +8,8 @@ from typing import Any
 
 from theano_graph import Apply, FunctionGraph, Variable, ancestors, describe, format_error, record, warn_user
 
-from ..._overwriting._results import Boundary
-from ..._storage._advances import left_behind
-from ..._storage._shared import SharedVariable
+from ...runtime._inplace import Boundary
+from ...runtime._storage import SharedVariable, left_behind
 from ._errors import FunctionInputError, UnusedInputError
 from ._io import In, Out
 from ._rebuild import Rebuilder, as_givens

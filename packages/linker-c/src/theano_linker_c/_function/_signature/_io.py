@@ -7,8 +7,7 @@ from typing import Any
 
 from theano_graph import Constant, Variable, describe, format_error, warn_of_comparison
 
-from ..._storage._container import Container
-from ..._storage._shared import SharedVariable
+from ...runtime._storage import Container, SharedVariable
 from ._errors import DuplicateInputError, FunctionInputError, OutputKeyError
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from theano_graph import Apply, Constant, MissingInputError, Op, Variable, describe, format_error, toposort
 
-from ..._machines._extension import HAS_RUNTIME, runtime
-from ..._storage._shared import SharedVariable
+from ...runtime._native_machine import HAS_RUNTIME, runtime
+from ...runtime._storage import SharedVariable
 from ._errors import GivensError
 from ._updates import as_pairs, describe_any
 

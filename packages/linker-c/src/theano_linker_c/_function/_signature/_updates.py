@@ -7,7 +7,7 @@ from typing import Any
 
 from theano_graph import Constant, Type, Variable, ancestors, describe, format_error
 
-from ..._storage._shared import SharedVariable
+from ...runtime._storage import SharedVariable
 from ._errors import DuplicateUpdateError, UpdateError
 
 
