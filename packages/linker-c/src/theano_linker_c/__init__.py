@@ -32,9 +32,11 @@ from ._function import (
     function_dump as function_dump,
     orig_function as orig_function,
 )
-from ._function._cached._gate import function_cache_depends_on as function_cache_depends_on
-from ._function._cached._loaded import note_library as note_library
-from ._function._cached._stores import finish_storing as finish_storing
+from ._function._disk_conditions import (
+    function_cache_depends_on as function_cache_depends_on,
+    note_library as note_library,
+)
+from ._function._disk_lookup import finish_storing as finish_storing
 from ._lazy import announce_straight_rules as announce_straight_rules
 from ._perform import as_host as as_host
 from ._version import __version__ as __version__
@@ -77,7 +79,7 @@ from .runtime._storage import (
 from .watch import MonitorMode as MonitorMode, NanGuardMode as NanGuardMode
 
 register_library(__file__)
-announce_words("theano_linker_c._words")
+announce_words("theano_linker_c.archive._words")
 note_library()
 set_eval_hook(eval_cache.evaluate, eval_cache.table_of)
 set_perform_hook(run_c_code)

@@ -117,13 +117,4 @@ def loop_code() -> Any:
 @cache
 def cached_functions() -> Any:
     """Return the module that reads and writes functions on disk; not all programs have such."""
-    return importlib.import_module("._function._cached._files", __package__)
-
-
-@cache
-def restored_functions() -> Any:
-    """Return the module that restores functions from disk; a process without any does not need it."""
-    return importlib.import_module("._function._cached._restored", __package__)
-
-
-__all__ = ["announce_straight_rules", "import_straight_rules"]
+    return importlib.import_module("._function._disk_files", __package__)

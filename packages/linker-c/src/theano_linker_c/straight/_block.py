@@ -15,11 +15,19 @@ from ..codegen.ir import Check, Index, LoopKind, Statement, value_of_text
 from ..codegen.passes import named_in
 from ..kernels import memory_type
 from ..runtime._instructions import Instruction
-from ._arrays import CArray, Root, contiguous_strides
-from ._lengths import ONE, ZERO, Length, as_length
-from ._nest import Nest, joined_nest
-from ._rules import NoStraightForm
-from ._statements import Statements
+from ._arrays import (
+    ONE,
+    ZERO,
+    CArray,
+    Length,
+    Nest,
+    NoStraightForm,
+    Root,
+    Statements,
+    as_length,
+    contiguous_strides,
+    joined_nest,
+)
 
 __all__ = ["Block", "Message", "Place", "Step", "takes_memory"]
 
