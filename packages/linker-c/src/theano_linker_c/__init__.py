@@ -32,11 +32,11 @@ from ._function import (
     function_dump as function_dump,
     orig_function as orig_function,
 )
-from ._function._disk_conditions import (
+from ._function._disk_lookup import (
+    finish_storing as finish_storing,
     function_cache_depends_on as function_cache_depends_on,
     note_library as note_library,
 )
-from ._function._disk_lookup import finish_storing as finish_storing
 from ._lazy import announce_straight_rules as announce_straight_rules
 from ._perform import as_host as as_host
 from ._version import __version__ as __version__

@@ -28,6 +28,9 @@ from .linkers import Linker, StepMachine, WrapLinker
 from .modes import Mode, as_linker, register_mode
 from .program import Hooks, Machine, MachineView, Program, Thunk
 
+#: Modules of the former package are found under their earlier names, which pickles have.
+__path__: list[str] = []
+
 # ---- Flags of the modes that look at every node
 
 add_flag("NanGuardMode.nan_is_error", "Whether NanGuardMode minds a NaN.", BoolFlag(True))

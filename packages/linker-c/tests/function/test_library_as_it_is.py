@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from theano_linker_c._function import _disk_conditions, _disk_key
+from theano_linker_c._function import _disk_key, _disk_lookup
 from theano_linker_c.runtime._native_machine import HAS_RUNTIME, runtime
 
 NAME = "theano_linker_c._made_for_a_test"
@@ -287,15 +287,15 @@ class TestFiles(unittest.TestCase):
         package.__path__ = [str(release)]
         with (
             mock.patch.dict(sys.modules, {package.__name__: package}),
-            mock.patch.object(_disk_conditions, "_noted", set()),
-            mock.patch.object(_disk_conditions, "_folders", {}),
+            mock.patch.object(_disk_lookup, "_noted", set()),
+            mock.patch.object(_disk_lookup, "_folders", {}),
         ):
-            _disk_conditions.note_library()
-            self.assertFalse(_disk_conditions.folders_replaced())
+            _disk_lookup.note_library()
+            self.assertFalse(_disk_lookup.folders_replaced())
             release.unlink()
-            self.assertTrue(_disk_conditions.folders_replaced())
+            self.assertTrue(_disk_lookup.folders_replaced())
             release.symlink_to(self.folder / "deep.d")
-            self.assertTrue(_disk_conditions.folders_replaced())
+            self.assertTrue(_disk_lookup.folders_replaced())
             self.assertIsNone(_disk_key._versions([package.__name__]))
 
     def test_names_that_are_no_text(self) -> None:

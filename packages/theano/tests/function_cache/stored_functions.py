@@ -185,7 +185,7 @@ class MeanwhileTests(StoredTestCase):
 
     def test_the_library_changes_no_constants(self) -> None:
         theano.function([self.x], self.wave())
-        changed = sys.modules["theano_linker_c._function._disk_conditions"].changed_constants
+        changed = sys.modules["theano_linker_c._function._disk_lookup"].changed_constants
         self.assertEqual([name for name, _ in changed()], [f"{_stores.__name__}._GRACE"])  # what `setUp` changes
         groups = "theano_tensor.rewrites._groups"
         for value, names_found in ((30, []), (30.0, [f"{groups}.MAX_OPERANDS"]), (None, [f"{groups}.MAX_OPERANDS"])):

@@ -33,8 +33,7 @@ from ..profiling import as_profile, timing
 from ..runtime._inplace import check_no_inplace
 from ._callable import Function
 from ._capture import Collection, Signature, as_unused_choice, check_related, check_used
-from ._disk_conditions import is_cacheable
-from ._disk_lookup import CachedFunction
+from ._disk_lookup import CachedFunction, is_cacheable
 from ._io import FunctionInputError, as_inputs, as_outputs
 from ._maker import FunctionMaker
 

@@ -37,7 +37,7 @@ from ..program import loop_of_step
 from ..runtime._native_machine import HAS_RUNTIME, runtime
 from ..targets import PYTHON
 from ._capture import Signature
-from ._disk_conditions import changed_constants, folders_replaced, is_any_of_user, surroundings
+from ._disk_lookup import changed_constants, folders_replaced, is_any_of_user, surroundings
 
 # ---- Whether the library runs the code of its files: a program may have put other functions in their places
 
