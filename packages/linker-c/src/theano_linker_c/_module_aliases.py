@@ -70,8 +70,6 @@ ALIASES = {
     "_tiers._machine": "runtime._tiers",
     "_tiers._stand_in": "runtime._tiers",
     "_words": "archive._words",
-    "_words._library": "archive._words",
-    "_words._numpy": "archive._numpy_words",
     "codegen.lower": "codegen.passes",
     "compiler._errors": "compiler._directory",
     "compiler._lock": "compiler._directory",
