@@ -24,8 +24,9 @@ from theano_optimize import (
 )
 
 from . import _flags as _flags
+from .kernels import Overwriting
 from .linkers import CLinker, Linker as Linker, OpWiseCLinker, PerformLinker, VM_Linker
-from .runtime._buffer_donation import AllowOverwriting, Overwriting
+from .runtime._buffer_donation import AllowOverwriting
 from .targets import PYTHON
 
 __all__ = [

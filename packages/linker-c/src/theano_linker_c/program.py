@@ -13,8 +13,8 @@ from theano_graph import Apply, Constant, FunctionGraph, Variable, has_own_thunk
 
 from ._perform import OwnThunk, call_form
 from .cop import CThunk, c_thunk
-from .kernels import CompilerOptions, ElementwiseKernel, ElementwiseLoop, IndexWriteKernel
-from .runtime._buffer_donation import ALL_KINDS, Overwriting, deaths_by_counting, deaths_in_order, decide
+from .kernels import CompilerOptions, ElementwiseKernel, ElementwiseLoop, IndexWriteKernel, Overwriting
+from .runtime._buffer_donation import ALL_KINDS, deaths_by_counting, deaths_in_order, decide
 from .runtime._clusters import Cluster, ClusterRule, cluster_rule, contract, restored_cluster, state_of_cluster
 from .runtime._errors import NodeError, annotate, annotate_node
 from .runtime._inplace import overwriting_form

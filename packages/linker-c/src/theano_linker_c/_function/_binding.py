@@ -1,4 +1,4 @@
-"""What a compiled function binds: arguments of a call to inputs, names to containers, and its machine."""
+"""The bindings of a compiled function: arguments of a call to inputs, names to containers, and its machine."""
 
 from __future__ import annotations
 

@@ -19,9 +19,9 @@ from theano_optimize import DestroyHandler, Supervisor
 
 from .._perform import OwnThunk
 from ..cop import CThunk
-from ..kernels import Kernel, Linkage, LoadedKernel
+from ..kernels import Kernel, Linkage, LoadedKernel, Overwriting
 from ..program import Cluster, state_of_cluster
-from ..runtime._buffer_donation import Overwriting, _Allowed
+from ..runtime._buffer_donation import _Allowed
 from ..runtime._inplace import Decisions
 from ..runtime._instructions import Branch, Form, Instruction, KernelForm, PerformForm, Program, Schedule
 from ..runtime._native_machine import Encoded, encoded_of

@@ -13,12 +13,11 @@ from theano_graph import FunctionGraph, InconsistencyError, config, filter_optio
 from theano_optimize import DestroyHandler
 
 from ..compiler import CompilerOptions
-from ..kernels import library
+from ..kernels import Overwriting, library
 from ..linkers import OpWiseCLinker, VM_Linker
 from ..modes import Linker, Mode, ModeError
 from ..ops import DeepCopyOp
 from ..program import Accepts, Hooks, Machine, Program, argument_spec_of, lower, on_lowered
-from ..runtime._buffer_donation import Overwriting
 from ..runtime._inplace import Decisions
 from ..runtime._storage import Container
 from ..runtime._tiers import within_tiers

@@ -21,8 +21,9 @@ from theano_graph import (
 )
 from theano_optimize import Supervisor, destroyed_inputs
 
+from ..kernels import Overwriting
 from ..modes import Linker, Mode
-from ..runtime._buffer_donation import Overwriting, overwriting_of
+from ..runtime._buffer_donation import overwriting_of
 from ..runtime._errors import annotate_node
 from ..runtime._inplace import Decisions, alias_roots, protect_outputs, protect_overwritten, supervise
 from ..runtime._instructions import certain_failure

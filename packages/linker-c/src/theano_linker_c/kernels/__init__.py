@@ -1,7 +1,7 @@
 """Kernels: descriptions of the work of nodes, their code in C, and how the machine runs them.
 
-Each module lists in `__all__` what is public. `_kernel` says what kernels have in common, `_source` builds C text,
-`_build` makes machine code of it, and `_libraries` finds routines that exist already.
+Each module lists its public names in `__all__`. `_kernel` has the common parts, `_source` builds C text, `_build` makes
+machine code of it, and `_libraries` finds routines that exist already.
 """
 
 from ..compiler import (

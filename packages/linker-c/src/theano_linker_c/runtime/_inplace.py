@@ -1,4 +1,4 @@
-"""Memory that nodes, results and arguments share: copies against it in the graph, and who overwrites what.
+"""Memory that nodes, results and arguments share: copies against it in the graph, and the nodes that overwrite.
 
 Decisions about a graph before it is lowered: nodes that say they overwrite an input run last and on memory of their
 own, and results share no memory with values of others. Decisions about a program are made by `_buffer_donation` and
