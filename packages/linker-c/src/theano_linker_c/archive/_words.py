@@ -227,12 +227,15 @@ FORMS[Composite] = _CompositeForm()
 VARIABLE_CHECKS[SharedVariable] = _check_shared
 
 
+_MODULES_OF_BASES = frozenset({"theano_linker_c.scalar._derivative", "theano_linker_c.scalar._op"})
+
+
 def scalar_classes() -> dict[str, str]:
     """Return the classes of scalar ops that the vocabulary has, by modules."""
     classes: dict[str, list[str]] = {}
     for name, cls in vars(scalar).items():
         if isinstance(cls, type) and issubclass(cls, ScalarOp) and cls is not Composite and name in scalar.__all__:
-            if "._contract." not in cls.__module__:  # there are the bases
+            if cls.__module__ not in _MODULES_OF_BASES:
                 classes.setdefault(cls.__module__, []).append(name)
     return {module: " ".join(names) for module, names in classes.items()}
 
