@@ -284,7 +284,7 @@ class TestCalls(unittest.TestCase):
     def test_busy_loops_get_their_code_behind_the_calls(self) -> None:
         n = T.lscalar("n")
         f = function([v, n], scan(halves, None, v, n_steps=n)[0].sum())
-        with mock.patch("theano_linker_c.loop_code._loops._BUSY_SECONDS", 0.0005):
+        with mock.patch("theano_linker_c.loop_code._BUSY_SECONDS", 0.0005):
             first = f(V, 2000)
             end = time.monotonic() + 60
             while not runs_of(f)[0] and time.monotonic() < end:
@@ -308,7 +308,7 @@ class TestCalls(unittest.TestCase):
             except Exception as error:  # noqa: BLE001  (an error of any kind is reported)
                 failures.append(error)
 
-        with mock.patch("theano_linker_c.loop_code._loops._BUSY_SECONDS", 0.0):
+        with mock.patch("theano_linker_c.loop_code._BUSY_SECONDS", 0.0):
             threads = [threading.Thread(target=call, args=(f.copy(),)) for _ in range(6)]
             for thread in threads:
                 thread.start()

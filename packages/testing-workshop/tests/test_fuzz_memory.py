@@ -69,7 +69,7 @@ class Memories(unittest.TestCase):
     def test_operands_that_are_overwritten_too_early(self) -> None:
         programs = [generate(seed, FEW, nodes=3) for seed in range(300)]
         spoilt = [p for p in programs if p.updates and any(_is(x, "spoil") or _is(x, "bump") for x in p.items)]
-        with mock.patch("theano_linker_c._overwriting._decide._destroyed", return_value=()):
+        with mock.patch("theano_linker_c.runtime._buffer_donation._destroyed", return_value=()):
             failures = compare_batch(spoilt, [NATIVE], Tally())
         self.assertIn("state", {f.kind for f in failures})
 

@@ -23,7 +23,7 @@ class TestBreakpoint(unittest.TestCase):
 
     def run_function(self, f: Any, *values: Any) -> tuple[Any, str, int]:
         text = io.StringIO()
-        only_pdb = mock.patch("theano_linker_c.ops._breakpoint._DEBUGGERS", ("pdb",))
+        only_pdb = mock.patch("theano_linker_c.ops._DEBUGGERS", ("pdb",))
         with only_pdb, mock.patch.object(pdb, "set_trace") as debugger, contextlib.redirect_stdout(text):
             result = f(*(np.array(v, "float32") for v in values))
         return result, text.getvalue(), debugger.call_count

@@ -248,9 +248,9 @@ def print_double(op: Any, x: Any) -> None:
 _LEFT_OUT = (
     "theano_gpuarray.",
     "theano_linker_c.cop.",
-    "theano_linker_c.ops._breakpoint.",
-    "theano_linker_c.ops._from_function.",
-    "theano_linker_c.program._clusters.",
+    "theano_linker_c.ops.FromFunctionOp",
+    "theano_linker_c.ops.PdbBreakpoint",
+    "theano_linker_c.runtime._clusters.",
     "theano_scan.device",
     "theano_tensor.device.",
     "theano_tensor.io.",

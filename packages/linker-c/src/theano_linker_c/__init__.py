@@ -13,7 +13,6 @@ from theano_graph import (
     set_thunk_hook,
 )
 
-from ._as_host import as_host as as_host
 from ._function import (
     ArgumentError as ArgumentError,
     ArgumentValueError as ArgumentValueError,
@@ -33,22 +32,13 @@ from ._function import (
     function_dump as function_dump,
     orig_function as orig_function,
 )
-from ._function._cached._gate import function_cache_depends_on as function_cache_depends_on
-from ._function._cached._loaded import note_library as note_library
-from ._function._cached._stores import finish_storing as finish_storing
-from ._instructions._data import ArraySpec as ArraySpec, HasArraySpec as HasArraySpec
-from ._machines._captures import capture_after as capture_after
-from ._storage._advances import note_advance as note_advance
-from ._storage._container import Container as Container
-from ._storage._shared import (
-    SharedVariable as SharedVariable,
-    constructors as constructors,
-    generic_shared_constructor as generic_shared_constructor,
-    register_shared_constructor as register_shared_constructor,
-    shared as shared,
-    shared_constructor as shared_constructor,
+from ._function._disk_lookup import (
+    finish_storing as finish_storing,
+    function_cache_depends_on as function_cache_depends_on,
+    note_library as note_library,
 )
-from ._straight_modules import announce_straight_rules as announce_straight_rules
+from ._lazy import announce_straight_rules as announce_straight_rules
+from ._perform import as_host as as_host
 from ._version import __version__ as __version__
 from .cop import run_c_code, storage_thunk
 from .debugmode import DebugMode as DebugMode, DebugModeError as DebugModeError
@@ -74,10 +64,22 @@ from .ops import (
     view_op as view_op,
 )
 from .profiling import ProfileStats as ProfileStats
+from .runtime._instructions import ArraySpec as ArraySpec, HasArraySpec as HasArraySpec
+from .runtime._native_machine import capture_after as capture_after
+from .runtime._storage import (
+    Container as Container,
+    SharedVariable as SharedVariable,
+    constructors as constructors,
+    generic_shared_constructor as generic_shared_constructor,
+    note_advance as note_advance,
+    register_shared_constructor as register_shared_constructor,
+    shared as shared,
+    shared_constructor as shared_constructor,
+)
 from .watch import MonitorMode as MonitorMode, NanGuardMode as NanGuardMode
 
 register_library(__file__)
-announce_words("theano_linker_c._words")
+announce_words("theano_linker_c.archive._words")
 note_library()
 set_eval_hook(eval_cache.evaluate, eval_cache.table_of)
 set_perform_hook(run_c_code)

@@ -1,14 +1,142 @@
-"""The C interface of types: how values become C variables and go back; the forms for numbers and for arrays."""
+"""C text: the names in it, functions in a file, and the C interface of types.
+
+The interface says how values become C variables and go back; its forms are those for numbers and for arrays.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from functools import lru_cache
+from importlib import resources
 from typing import Any, NoReturn
 
 import numpy as np
 
 from theano_graph import MissingRuleError, format_error
+
+# ---- The names in C text, of variables and of calls
+#
+# Text is taken apart into words without regard to its grammar, so that a name is never missed: words of comments and
+# strings, members of structures and types are names as well.
+
+
+def _table(brackets: str) -> dict[int, str]:
+    """Return the replacement of each ASCII character beside letters, digits and underscores."""
+    table = {code: " " for code in range(128) if not (chr(code).isalnum() or chr(code) == "_")}
+    return {**table, ord("("): brackets}
+
+
+_WORDS, _CALLS = _table(" "), _table("( ")
+#: The names in texts of no more characters are remembered.
+_SHORT = 200
+
+
+def named(text: str) -> tuple[str, ...]:
+    """Return the names in a text, in the order in which they come first.
+
+    Parameters
+    ----------
+    text : str
+
+    Examples
+    --------
+    >>> named("x1[3 * n2] + 1.5e3f * expf(x1)")
+    ('x1', 'n2', 'expf')
+    """
+    return _remembered(text) if len(text) <= _SHORT else _names(text)
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(word for word in text.translate(_WORDS).split() if not word[0].isdigit()))
+
+
+#: Passes ask for the names of statements again and again.
+_remembered = lru_cache(maxsize=4096)(_names)
+
+
+def called(text: str) -> tuple[str, ...]:
+    """Return the names behind which an opening bracket stands.
+
+    Parameters
+    ----------
+    text : str
+
+    Examples
+    --------
+    >>> called("y = (double)x + exp(log(x));")
+    ('exp', 'log')
+    """
+    words = text.translate(_CALLS).split()
+    calls = (word[:-1] for word in words if word[-1] == "(" and len(word) > 1 and not word[0].isdigit())
+    return tuple(dict.fromkeys(calls))
+
+
+# ---- Functions in C whose text is copied to where they are called: finding them in a file, and their callees
+
+_PREFIX = "theano_"
+
+
+def read_code(*path: str) -> str:
+    """Return the text of a file in the folder ``c``."""
+    return resources.files(__package__).joinpath("c", *path).read_text(encoding="utf-8")
+
+
+def function_name(text: str) -> str:
+    """Return the name of the function that a text defines; what stands in ``NAME(...)`` is the name of a template."""
+    name = _defined(text)
+    assert name is not None, "a text without a function has no name"
+    return name
+
+
+def _defined(text: str) -> str | None:
+    """Return the name in the first line that begins a function; None where there is none."""
+    for line in text.splitlines():
+        head, bracket, tail = line.partition("(")
+        if bracket and head.startswith("static "):
+            name = named(head)[-1]
+            name = named(tail)[0] if name == "NAME" else name
+            if name.startswith(_PREFIX):
+                return name
+    return None
+
+
+def functions_of(text: str) -> list[str]:
+    """Return the functions of a file, each with the comment before it."""
+    parts: list[str] = []
+    for paragraph in text.split("\n\n"):
+        if parts and not paragraph.startswith(("/*", "static ")):
+            parts[-1] += f"\n\n{paragraph}"
+        else:
+            parts.append(paragraph)
+    return [part.strip() for part in parts if _defined(part)]
+
+
+def with_called(names: Iterable[str], definitions: Mapping[str, str]) -> list[str]:
+    """Return the text of functions, and before each that of the functions that it calls.
+
+    Parameters
+    ----------
+    names : iterable of str
+    definitions : mapping
+        Text by name; other functions that a text calls are left out.
+    """
+    texts: dict[str, str] = {}
+
+    def enter(name: str) -> None:
+        if name in texts:
+            return
+        for other in named(definitions[name]):
+            if other != name and other in definitions:
+                enter(other)
+        texts[name] = definitions[name]
+
+    for name in names:
+        enter(name)
+    return list(texts.values())
+
+
+# ---- The C interface of types: how values become C variables and go back; the forms for numbers and for arrays
 
 Sub = Mapping[str, str]
 
@@ -287,3 +415,6 @@ Py_INCREF(py_{name});
     def c_code_cache_version(self) -> tuple[Hashable, ...]:
         """Return the version of this code."""
         return (1,)
+
+
+__all__ = ["called", "named", "function_name", "functions_of", "read_code", "with_called"]

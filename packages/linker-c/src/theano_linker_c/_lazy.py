@@ -1,4 +1,4 @@
-"""Packages that are imported on first use only: they take longer to load than the whole library."""
+"""Modules that are imported on first use only: slow packages, and rules for straight-line C."""
 
 from __future__ import annotations
 
@@ -11,6 +11,28 @@ import threading
 from functools import cache
 from types import ModuleType
 from typing import Any
+
+# ---- Modules with rules for straight-line C, which are imported when somebody writes any
+
+_modules: dict[str, None] = {}
+
+
+def announce_straight_rules(module: str) -> None:
+    """Name a module of a higher layer that registers rules with `theano_linker_c.straight`.
+
+    Parameters
+    ----------
+    module : str
+        It is imported before the first program is written.
+    """
+    _modules[module] = None
+
+
+def import_straight_rules() -> None:
+    """Import the announced modules, once, in the first thread that asks."""
+    for module in list(_modules):
+        importlib.import_module(module)
+        _modules.pop(module, None)
 
 
 @cache
@@ -95,10 +117,4 @@ def loop_code() -> Any:
 @cache
 def cached_functions() -> Any:
     """Return the module that reads and writes functions on disk; not all programs have such."""
-    return importlib.import_module("._function._cached._files", __package__)
-
-
-@cache
-def restored_functions() -> Any:
-    """Return the module that restores functions from disk; a process without any does not need it."""
-    return importlib.import_module("._function._cached._restored", __package__)
+    return importlib.import_module("._function._disk_files", __package__)

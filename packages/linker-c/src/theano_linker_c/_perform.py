@@ -1,16 +1,71 @@
-"""Python code of ops in the form in which machines call it."""
+"""Python code of ops in the form in which machines call it, the error for wrong results, and values on the host."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
 
-from theano_graph import Apply, NoParams, RuleTable, Variable, call_make_thunk, format_error
+from theano_graph import Apply, NoParams, RuleTable, Variable, call_make_thunk, describe, format_error
 
-from ._result_error import results_in
+# ---- Values as arrays on the host: for checks, messages and observers of machines
+
+
+@singledispatch
+def as_host(value: Any) -> Any:
+    """Return a value as something that can be looked at here: an array on a device as an array of NumPy.
+
+    Layers whose values are elsewhere register a function for their class; all else is returned as it is.
+
+    Parameters
+    ----------
+    value : object
+
+    Examples
+    --------
+    >>> from theano_linker_c import as_host
+    >>> as_host([1, 2])
+    [1, 2]
+    """
+    return value
+
+
+# ---- The error for wrong results of ops' code
+
+
+class ResultError(TypeError, ValueError):
+    """An op's code has stored no result, or one that is not of the type which the node promises."""
+
+
+def replaced_cell(node: Apply, k: int) -> ResultError:
+    """Return the error for a `perform` that has put something else into the place of a storage cell."""
+    return ResultError(
+        format_error(
+            f"{node.op}: its `perform` replaced the storage cell of output {k} instead of filling it",
+            context=[f"output {k}: {describe(node.outputs[k])}"],
+            hint=f"assign to `output_storage[{k}][0]`, not to `output_storage[{k}]`, and leave the lists as they are.",
+        )
+    )
+
+
+def results_in(node: Apply, cells: Sequence[list[Any]], storage: Sequence[list[Any]]) -> list[Any]:
+    """Return the values that `perform` has put into the cells of its storage.
+
+    Raises
+    ------
+    ResultError
+        If something else stands in the place of a cell.
+    """
+    for k, cell in enumerate(cells):
+        if len(storage) != len(cells) or storage[k] is not cell or len(cell) != 1:
+            raise replaced_cell(node, k)
+    return [cell[0] for cell in cells]
+
+
+# ---- Python code of ops in the form in which machines call it
 
 Runner = Callable[[list[Any]], Sequence[Any]]
 #: For ops that call compiled code: how a node's input values become its output values. The C machine calls this in

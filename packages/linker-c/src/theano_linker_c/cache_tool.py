@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from theano_graph import config, format_error
 
 from ._cache import KernelCache as KernelCache
-from ._flags._compiler import absolute_directory
+from ._flags import absolute_directory
 from ._version import __version__
 from .compiler import CompileDirectory, CompilerOptions, CompilerWarning, remove
 

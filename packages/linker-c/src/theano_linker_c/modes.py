@@ -23,9 +23,10 @@ from theano_optimize import (
     constant_folding,
 )
 
-from ._flags import _modes as _modes
-from ._overwriting._kinds import AllowOverwriting, Overwriting
+from . import _flags as _flags
+from .kernels import Overwriting
 from .linkers import CLinker, Linker as Linker, OpWiseCLinker, PerformLinker, VM_Linker
+from .runtime._buffer_donation import AllowOverwriting
 from .targets import PYTHON
 
 __all__ = [

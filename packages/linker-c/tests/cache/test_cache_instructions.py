@@ -6,7 +6,7 @@ import unittest
 from typing import Any
 from unittest import mock
 
-from theano_linker_c._function._cached._encoded import BY_NODE, encode_again, tell_instructions
+from theano_linker_c._function._disk_entry import BY_NODE, encode_again, tell_instructions
 from theano_linker_c.kernels import LoadedKernel
 
 #: Where code lies in one process, and in another.

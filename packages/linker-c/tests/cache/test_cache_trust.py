@@ -15,8 +15,7 @@ from unittest import mock
 from theano_linker_c import scalar as sc
 from theano_linker_c.compiler import CompileDirectory, CompilerWarning, check_room, digest
 from theano_linker_c.compiler._directory import abandoned, process_mark
-from theano_linker_c.compiler._place import Place
-from theano_linker_c.compiler._trust import refusal
+from theano_linker_c.compiler._trust import Place, refusal
 from theano_linker_c.kernels import KernelLibrary
 
 from .cache_support import CacheTestCase, kernel

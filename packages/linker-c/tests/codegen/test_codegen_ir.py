@@ -6,7 +6,7 @@ import textwrap
 import unittest
 from itertools import count
 
-from theano_linker_c._c_names import called, named
+from theano_linker_c._c_interface import called, named
 from theano_linker_c.codegen import IRError, verify
 from theano_linker_c.codegen.ir import (
     Accumulate,

@@ -17,7 +17,7 @@ from cache.cache_support import CacheTestCase, kernel, start
 
 from theano_graph import Config, ConfigError, config
 from theano_linker_c import scalar as sc
-from theano_linker_c._flags._compiler import (
+from theano_linker_c._flags import (
     DIRECTORY_KEYS,
     DirectoryFormatFlag,
     compiler_version,

@@ -224,7 +224,7 @@ class TestNoHeaders(BuildTestCase):
     def test_python_s_headers_are_missing(self) -> None:
         op = BinaryDoubleOp("both", lambda x, y: x + y, "%(z)s = 1.0;")
         x = double("x")
-        with mock.patch("theano_linker_c.cop._compilation._units.python_include", return_value=None):
+        with mock.patch("theano_linker_c.cop._units.python_include", return_value=None):
             with self.assertWarnsRegex(CompilerWarning, "(?s)Python's headers are not installed.*Hint"):
                 self.assertIsNone(c_thunk(node_of(op(x, x)), self.options))
             with self.assertRaisesRegex(NoCompilerError, "no C compiler with Python's headers"):

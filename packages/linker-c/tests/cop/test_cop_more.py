@@ -228,7 +228,7 @@ class TestOpenMP(BuildTestCase):
         options = CompilerOptions(command="gcc", directory=self.path)
         with (
             mock.patch.object(CompilerOptions, "from_config", return_value=options),
-            mock.patch("theano_linker_c.cop._ops._openmp.run_compiler", return_value=CompilerRun(False, "no omp.h")),
+            mock.patch("theano_linker_c.cop._openmp.run_compiler", return_value=CompilerRun(False, "no omp.h")),
             self.assertWarnsRegex(CompilerWarning, "gcc cannot use OpenMP: .* runs in one thread"),
         ):
             self.assertEqual(op.c_compile_args(), [])

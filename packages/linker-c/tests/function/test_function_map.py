@@ -15,7 +15,7 @@ import numpy as np
 from stress.stress_support import NATIVE, nadd, nexp, nmul, nsum
 
 from theano_linker_c import Function, In, Mode, function
-from theano_linker_c._function._calling import _mapping
+from theano_linker_c._function import _mapping
 
 from .function_support import Pointwise, add, fail_if_negative, matrix, mul, scalar, shared, vector
 

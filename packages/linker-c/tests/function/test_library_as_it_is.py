@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from theano_linker_c._function._cached import _environment, _exchanged, _loaded
-from theano_linker_c._machines._extension import HAS_RUNTIME, runtime
+from theano_linker_c._function import _disk_key, _disk_lookup
+from theano_linker_c.runtime._native_machine import HAS_RUNTIME, runtime
 
 NAME = "theano_linker_c._made_for_a_test"
 SOURCE = """
@@ -75,11 +75,11 @@ class TestExchangedCode(unittest.TestCase):
 
     def found(self) -> str | None:
         """Return the result of the runtime, which agrees with the one without."""
-        answers = {_exchanged.exchanged_code(), _exchanged.exchanged_code()}  # the second one knows where to look
-        _exchanged._found.clear()
-        with mock.patch.object(_exchanged, "HAS_RUNTIME", False):
-            answers.add(_exchanged.exchanged_code())
-        _exchanged._found.clear()
+        answers = {_disk_key.exchanged_code(), _disk_key.exchanged_code()}  # the second one knows where to look
+        _disk_key._found.clear()
+        with mock.patch.object(_disk_key, "HAS_RUNTIME", False):
+            answers.add(_disk_key.exchanged_code())
+        _disk_key._found.clear()
         self.assertEqual(len(answers), 1)
         return answers.pop()
 
@@ -137,13 +137,13 @@ class TestExchangedCode(unittest.TestCase):
 
     def test_another_one_is_found_where_the_first_is_gone(self) -> None:
         with mock.patch.object(self.module, "own", foreign):
-            self.assertEqual(_exchanged.exchanged_code(), f"{NAME}.own")
+            self.assertEqual(_disk_key.exchanged_code(), f"{NAME}.own")
             with mock.patch.object(self.module.Own, "method", foreign):
-                self.assertEqual(_exchanged.exchanged_code(), f"{NAME}.own")
+                self.assertEqual(_disk_key.exchanged_code(), f"{NAME}.own")
                 with mock.patch.object(self.module, "own", len):
-                    self.assertEqual(_exchanged.exchanged_code(), f"{NAME}.Own.method")
-            self.assertEqual(_exchanged.exchanged_code(), f"{NAME}.own")
-        self.assertIsNone(_exchanged.exchanged_code())
+                    self.assertEqual(_disk_key.exchanged_code(), f"{NAME}.Own.method")
+            self.assertEqual(_disk_key.exchanged_code(), f"{NAME}.own")
+        self.assertIsNone(_disk_key.exchanged_code())
 
     def test_classes_and_modules_that_come_between_two_looks(self) -> None:
         self.assertIsNone(self.found())
@@ -181,7 +181,7 @@ class TestExchangedCode(unittest.TestCase):
         self.module.number = value
         kept = weakref.ref(value)
         del value
-        self.assertIsNone(_exchanged.exchanged_code())
+        self.assertIsNone(_disk_key.exchanged_code())
         self.module.number = 4
         self.assertIsNone(kept())
 
@@ -220,12 +220,12 @@ class TestFiles(unittest.TestCase):
             path.write_text(name)
 
     def marks(self) -> str:
-        _environment._files.cache_clear()
-        return _environment._files(str(self.folder))[0]
+        _disk_key._files.cache_clear()
+        return _disk_key._files(str(self.folder))[0]
 
     def test_files_with_code_are_told(self) -> None:
         messages = [line.split(" ")[:2] for line in self.marks().splitlines()]
-        expected = [line.split(" ")[:2] for line in _environment._files_in_python(str(self.folder))[0]]
+        expected = [line.split(" ")[:2] for line in _disk_key._files_in_python(str(self.folder))[0]]
         self.assertEqual(messages, expected)
         self.assertEqual([Path(path).name for path, _ in messages], ["a.py", "c.so", "b.py"])
 
@@ -247,14 +247,14 @@ class TestFiles(unittest.TestCase):
         os.utime(self.folder / "a.py", ns=(1, 1))
         paths = [path for path in self.folder.rglob("*.*") if path.suffix in (".py", ".so")]
         last = max(path.stat().st_ctime_ns for path in paths)
-        _environment._files.cache_clear()
-        self.assertEqual(_environment._files(str(self.folder))[1], last)
-        self.assertEqual(_environment._files_in_python(str(self.folder))[1], last)
+        _disk_key._files.cache_clear()
+        self.assertEqual(_disk_key._files(str(self.folder))[1], last)
+        self.assertEqual(_disk_key._files_in_python(str(self.folder))[1], last)
 
     def last_change(self) -> int:
-        _environment._files.cache_clear()
-        latest = _environment._files(str(self.folder))[1]
-        self.assertEqual(_environment._files_in_python(str(self.folder))[1], latest)
+        _disk_key._files.cache_clear()
+        latest = _disk_key._files(str(self.folder))[1]
+        self.assertEqual(_disk_key._files_in_python(str(self.folder))[1], latest)
         return latest
 
     def test_links_elsewhere_are_no_change(self) -> None:
@@ -287,16 +287,16 @@ class TestFiles(unittest.TestCase):
         package.__path__ = [str(release)]
         with (
             mock.patch.dict(sys.modules, {package.__name__: package}),
-            mock.patch.object(_loaded, "_noted", set()),
-            mock.patch.object(_loaded, "_folders", {}),
+            mock.patch.object(_disk_lookup, "_noted", set()),
+            mock.patch.object(_disk_lookup, "_folders", {}),
         ):
-            _loaded.note_library()
-            self.assertFalse(_loaded.folders_replaced())
+            _disk_lookup.note_library()
+            self.assertFalse(_disk_lookup.folders_replaced())
             release.unlink()
-            self.assertTrue(_loaded.folders_replaced())
+            self.assertTrue(_disk_lookup.folders_replaced())
             release.symlink_to(self.folder / "deep.d")
-            self.assertTrue(_loaded.folders_replaced())
-            self.assertIsNone(_environment._versions([package.__name__]))
+            self.assertTrue(_disk_lookup.folders_replaced())
+            self.assertIsNone(_disk_key._versions([package.__name__]))
 
     def test_names_that_are_no_text(self) -> None:
         (Path(os.fsdecode(os.fsencode(self.folder) + b"/\xff.py"))).write_text("")
@@ -304,7 +304,7 @@ class TestFiles(unittest.TestCase):
 
     def test_a_folder_that_is_not_there(self) -> None:
         with self.assertRaises(FileNotFoundError):
-            _environment._files(str(self.folder / "missing"))
+            _disk_key._files(str(self.folder / "missing"))
 
 
 if __name__ == "__main__":

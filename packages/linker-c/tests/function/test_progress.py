@@ -12,8 +12,8 @@ from unittest import mock
 
 from theano_graph import FunctionGraph, config
 from theano_linker_c import Mode, function, generic, view_op
-from theano_linker_c._function import _progress
-from theano_linker_c._function._progress import Build
+from theano_linker_c._function import _api
+from theano_linker_c._function._api import Build
 from theano_optimize import GraphRewriter
 
 
@@ -38,8 +38,8 @@ class TestProgress(unittest.TestCase):
         mode = Mode("py", Slow() if slow else None)
         with (
             mock.patch.object(sys, "stderr", stream),
-            mock.patch.object(_progress, "PATIENCE", 0.1),
-            mock.patch.object(_progress, "BETWEEN", 0.02),
+            mock.patch.object(_api, "PATIENCE", 0.1),
+            mock.patch.object(_api, "BETWEEN", 0.02),
         ):
             function([x], view_op(x), mode=mode, name="train")
         return stream.getvalue()
@@ -73,8 +73,8 @@ class TestProgress(unittest.TestCase):
 
     def test_builds_inside_of_builds(self) -> None:
         with mock.patch.object(sys, "stderr", Terminal()), Build("outer") as outer, Build("inner"):
-            self.assertIs(_progress._watched.build, outer)
-        self.assertIsNone(_progress._watched.build)
+            self.assertIs(_api._watched.build, outer)
+        self.assertIsNone(_api._watched.build)
 
     def test_streams_that_only_write(self) -> None:
         class Log:
@@ -87,24 +87,24 @@ class TestProgress(unittest.TestCase):
 
         for stream in (Log(), Closing(), None):
             with self.subTest(stream=type(stream)), mock.patch.object(sys, "stderr", stream), Build("train"):
-                self.assertIsNone(_progress._watched.build)
+                self.assertIsNone(_api._watched.build)
 
     def test_no_threads(self) -> None:
         for _ in range(100):
-            if _progress._watched.thread is None:
+            if _api._watched.thread is None:
                 break
             time.sleep(0.05)
         refused = mock.patch.object(threading.Thread, "start", side_effect=RuntimeError("can't start new thread"))
         with refused, mock.patch.object(sys, "stderr", Terminal()), Build("train"):
-            self.assertIsNone(_progress._watched.build)
+            self.assertIsNone(_api._watched.build)
 
     def test_names_of_several_lines_on_narrow_terminals(self) -> None:
         with mock.patch.dict(os.environ, COLUMNS="31"):
             x, stream = generic("x"), Terminal()
             with (
                 mock.patch.object(sys, "stderr", stream),
-                mock.patch.object(_progress, "PATIENCE", 0.1),
-                mock.patch.object(_progress, "BETWEEN", 0.02),
+                mock.patch.object(_api, "PATIENCE", 0.1),
+                mock.patch.object(_api, "BETWEEN", 0.02),
             ):
                 function([x], view_op(x), mode=Mode("py", Slow()), name="a\nb")
         self.assertIn("\rtheano: building function `a b", stream.getvalue())
@@ -117,21 +117,21 @@ class TestProgress(unittest.TestCase):
         with open(theirs, "rb"), open(ours, "w") as stream, mock.patch.dict(os.environ):
             os.environ.pop("COLUMNS", None)
             with mock.patch.object(os, "get_terminal_size", side_effect={ours: os.terminal_size((40, 20))}.__getitem__):
-                self.assertEqual(_progress._columns(stream), 40)
+                self.assertEqual(_api._columns(stream), 40)
         with mock.patch.dict(os.environ, COLUMNS="31"):
-            self.assertEqual(_progress._columns(Terminal()), 31)
+            self.assertEqual(_api._columns(Terminal()), 31)
         for columns in (0, 1):
-            self.assertEqual(_progress._fitted("building", columns - 1), "")
+            self.assertEqual(_api._fitted("building", columns - 1), "")
 
     def test_names_of_wide_and_of_combining_characters(self) -> None:
-        self.assertEqual(_progress._fitted("\u8a13\u7df4 f", 8), "\u8a13\u7df4 f  ")
-        self.assertEqual(_progress._fitted("\u8a13\u7df4", 3), "\u8a13 ")
-        self.assertEqual(_progress._fitted("e\u0301t\u0301e", 3), "e\u0301t\u0301e")
+        self.assertEqual(_api._fitted("\u8a13\u7df4 f", 8), "\u8a13\u7df4 f  ")
+        self.assertEqual(_api._fitted("\u8a13\u7df4", 3), "\u8a13 ")
+        self.assertEqual(_api._fitted("e\u0301t\u0301e", 3), "e\u0301t\u0301e")
 
     def test_the_thread_ends(self) -> None:
         self.built(Terminal())
         for _ in range(100):
-            if _progress._watched.thread is None:
+            if _api._watched.thread is None:
                 break
             time.sleep(0.05)
-        self.assertIsNone(_progress._watched.thread)
+        self.assertIsNone(_api._watched.thread)

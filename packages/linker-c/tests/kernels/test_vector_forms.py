@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import erf
 
-from theano_linker_c.kernels._description._source import file_text
+from theano_linker_c.kernels._source import file_text
 
 NAMES = ("expm1", "log1p", "tanh", "erf")
 LOOP = "void each_{0}(long n, const {1} *x, {1} *y) {{ for (long i = 0; i < n; i++) y[i] = theano_{0}(x[i]); }}"

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from theano_linker_c._machines._alike import _alike
 from theano_linker_c.program import arrays_alike, dimensions
+from theano_linker_c.runtime._native_machine import _alike
 
 
 class TestAlike(unittest.TestCase):

@@ -10,11 +10,11 @@ from unittest import mock
 import numpy as np
 from support import Elementwise, array, hooks_of, machines, program_of
 
-from theano_linker_c import _runtime
-from theano_linker_c._machines import _native
+from theano_linker_c import _runtime, targets
 from theano_linker_c.program import PythonMachine
+from theano_linker_c.runtime import _native_machine
 from theano_linker_c.scalar import add, exp
-from theano_linker_c.targets import PYTHON, C, _c
+from theano_linker_c.targets import PYTHON, C
 
 
 class TestChoice(unittest.TestCase):
@@ -27,8 +27,8 @@ class TestChoice(unittest.TestCase):
     def test_without_the_extension_one_warning(self) -> None:
         x = array("float64")
         program = program_of([x], [Elementwise(add)(x, x)])
-        _c._warn_once.cache_clear()
-        with mock.patch.object(_native, "HAS_RUNTIME", False):
+        targets._warn_once.cache_clear()
+        with mock.patch.object(_native_machine, "HAS_RUNTIME", False):
             with self.assertWarnsRegex(UserWarning, "install a C compiler"):
                 machine = C.present.machine(program, hooks_of(program))
             with warnings.catch_warnings():

@@ -23,8 +23,8 @@ from theano_linker_c import (
     function_cache_depends_on,
     optdb,
 )
-from theano_linker_c._function._cached import _environment, _gate
-from theano_linker_c._function._cached._environment import Environment
+from theano_linker_c._function import _disk_key, _disk_lookup
+from theano_linker_c._function._disk_key import Environment
 from theano_linker_c.debugmode._errors import show
 from theano_linker_c.debugmode._evaluate import is_finite, same
 from theano_linker_c.watch import detect_nan
@@ -123,7 +123,7 @@ class TestRewritesForDevices(unittest.TestCase):
 class TestFunctionCache(unittest.TestCase):
     def test_what_no_text_tells_keeps_functions_out(self) -> None:
         message: list[str | None] = [None]
-        with mock.patch.object(_gate, "_surroundings", []), config.change_flags(function_cache="large"):
+        with mock.patch.object(_disk_lookup, "_surroundings", []), config.change_flags(function_cache="large"):
             self.assertEqual(self.cacheable(), (False, False, True))
             function_cache_depends_on(lambda: message[0])
             self.assertEqual(self.cacheable(), (False, False, False))
@@ -131,15 +131,15 @@ class TestFunctionCache(unittest.TestCase):
             self.assertEqual(self.cacheable(), (False, False, True))
 
     def test_from_fewer_nodes_on_where_there_is_something(self) -> None:
-        with mock.patch.object(_gate, "_surroundings", []), config.change_flags(function_cache="large"):
+        with mock.patch.object(_disk_lookup, "_surroundings", []), config.change_flags(function_cache="large"):
             function_cache_depends_on(lambda: "a device")
             self.assertEqual(self.cacheable(), (False, True, True))
 
     def test_what_is_told_is_a_part_of_the_name(self) -> None:
         messages = ["one device", "another"]
         # Other tests have rules for ops that no other process could import.
-        without_rules = mock.patch.object(_environment, "_rules_of_users", return_value=())
-        with mock.patch.object(_gate, "_surroundings", []), without_rules:
+        without_rules = mock.patch.object(_disk_key, "_rules_of_users", return_value=())
+        with mock.patch.object(_disk_lookup, "_surroundings", []), without_rules:
             function_cache_depends_on(lambda: messages[0])
             before = Environment(StructuralHasher()).digest()
             self.assertEqual(Environment(StructuralHasher()).digest(), before)
@@ -147,7 +147,7 @@ class TestFunctionCache(unittest.TestCase):
             self.assertNotEqual(Environment(StructuralHasher()).digest(), before)
 
     def cacheable(self) -> tuple[bool, ...]:
-        return tuple(_gate.is_cacheable(FAST_RUN, count) for count in (5, 60, 5000))
+        return tuple(_disk_lookup.is_cacheable(FAST_RUN, count) for count in (5, 60, 5000))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Replays programs and checks the values that they overwrite, put off and let go of.
 
-Nothing here is shared with the code that makes these decisions (`theano_linker_c._overwriting`): a program is followed
+Nothing here is shared with the code that makes these decisions (`theano_linker_c.runtime`): a program is followed
 instruction by instruction, with the blocks of memory in which each value may lie, and each event that changes a block
 or lets go of a register is held against everything that is read afterwards.
 """

@@ -218,7 +218,7 @@ class DiskTests(DeviceTestCase):
             x = T.tanh(x) + self.w[0, 0]
         with (
             config.change_flags(function_cache="large"),
-            mock.patch("theano_linker_c._function._cached._files.exchanged_code", return_value=None),
+            mock.patch("theano_linker_c._function._disk_files.exchanged_code", return_value=None),
         ):
             self.twice([self.x], x)
             for _ in range(2):

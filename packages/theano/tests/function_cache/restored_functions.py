@@ -38,7 +38,7 @@ class RestoredTestCase(CachedTestCase):
     def setUp(self) -> None:
         super().setUp()
         # Tests look at each program that is made.
-        change: Any = mock.patch("theano_linker_c._function._making._link.on_lowered", [])
+        change: Any = mock.patch("theano_linker_c._function._link.on_lowered", [])
         change.start()
         self.addCleanup(change.stop)
         self.renew()
@@ -226,7 +226,7 @@ class LookTests(RestoredTestCase):
     def test_a_look_that_fails_is_made_again(self) -> None:
         _, result = self.functions()
         with (
-            mock.patch("theano_linker_c._function._cached._restored.graph_from_columns", side_effect=MemoryError),
+            mock.patch("theano_linker_c._function._disk_files.graph_from_columns", side_effect=MemoryError),
             self.assertRaises(MemoryError),
         ):
             result.maker.fgraph  # noqa: B018

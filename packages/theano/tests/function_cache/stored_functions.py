@@ -148,7 +148,7 @@ class MeanwhileTests(StoredTestCase):
             self.assertEqual(len(names() - reference), count)
 
     def test_what_cannot_be_looked_at_leaves_functions_without_names(self) -> None:
-        environment = sys.modules["theano_linker_c._function._cached._environment"]
+        environment = sys.modules["theano_linker_c._function._disk_key"]
         reference = names()
         for error in (ValueError("scipy.__spec__ is None"), NotADirectoryError("lib.zip")):
             with mock.patch.object(environment, "_marks", side_effect=error):
@@ -185,7 +185,7 @@ class MeanwhileTests(StoredTestCase):
 
     def test_the_library_changes_no_constants(self) -> None:
         theano.function([self.x], self.wave())
-        changed = sys.modules["theano_linker_c._function._cached._loaded"].changed_constants
+        changed = sys.modules["theano_linker_c._function._disk_lookup"].changed_constants
         self.assertEqual([name for name, _ in changed()], [f"{_stores.__name__}._GRACE"])  # changed by `setUp`
         groups = "theano_tensor.rewrites._groups"
         for value, names_found in ((30, []), (30.0, [f"{groups}.MAX_OPERANDS"]), (None, [f"{groups}.MAX_OPERANDS"])):
@@ -198,7 +198,7 @@ class MeanwhileTests(StoredTestCase):
     def test_another_version_of_the_library_is_installed(self) -> None:
         theano.function([self.x], self.wave())  # so that all is loaded that caching takes
         self.assertTrue(finish_storing())
-        environment = sys.modules["theano_linker_c._function._cached._environment"]
+        environment = sys.modules["theano_linker_c._function._disk_key"]
         with tempfile.TemporaryDirectory() as folder:
             Path(folder, "of_the_new_version.py").write_text("")
             with mock.patch.object(theano, "__path__", [*theano.__path__, folder]):
@@ -286,7 +286,7 @@ class FullDiskTests(StoredTestCase):
         self.assertTrue(is_found(theano.function([self.x], self.x + 1)))
 
     def test_what_fails_in_the_background_is_not_told(self) -> None:
-        with mock.patch("theano_linker_c._function._cached._entry.Draft.written", side_effect=ZeroDivisionError):
+        with mock.patch("theano_linker_c._function._disk_entry.Draft.written", side_effect=ZeroDivisionError):
             theano.function([self.x], self.wave())
             self.assertTrue(finish_storing())
         self.assertFalse(is_found(theano.function([self.x], self.wave())))

@@ -48,7 +48,7 @@ LOCKED = """
 import sys, threading
 import theano, theano.tensor as T
 from theano_linker_c import finish_storing
-from theano_linker_c._function._cached._stores import stores
+from theano_linker_c._function._disk_lookup import stores
 from theano_linker_c.compiler import CompilerOptions, while_compiling
 from theano_linker_c.kernels import library
 began, compiling = threading.Event(), threading.Event()

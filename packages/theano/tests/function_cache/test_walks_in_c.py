@@ -20,7 +20,7 @@ from theano_linker_c import SharedVariable
 #: These tests compare parts of the linker that nobody else sees.
 _sketch, _rebuild, _extension = (
     import_module(f"theano_linker_c.{name}")
-    for name in ("_function._cached._sketch", "_function._signature._rebuild", "_machines._extension")
+    for name in ("_function._disk_lookup", "_function._givens", "runtime._native_machine")
 )
 sketch_of, sketch_rows = _sketch.sketch_of, _sketch.sketch_rows
 HAS_RUNTIME, runtime = _extension.HAS_RUNTIME, _extension.runtime

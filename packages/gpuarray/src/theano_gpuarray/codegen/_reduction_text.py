@@ -35,7 +35,7 @@ from theano_linker_c.codegen.ir import (
     value_of_text,
 )
 from theano_linker_c.codegen.lengths import Length
-from theano_linker_c.codegen.lower import program_statements
+from theano_linker_c.codegen.passes import program_statements
 from theano_linker_c.kernels import Reduction, memory_type, reduction_seed
 from theano_linker_c.scalar import CValue, NoNativeForm, c_cast, c_literal, c_type, is_complex, is_discrete
 

@@ -31,7 +31,7 @@ from theano_linker_c.codegen.ir import (
     value_of_text,
 )
 from theano_linker_c.codegen.lengths import Length
-from theano_linker_c.codegen.lower import program_statements
+from theano_linker_c.codegen.passes import program_statements
 from theano_linker_c.kernels import ElementwiseKernel, broadcast_lengths, memory_type
 from theano_linker_c.scalar import CValue, NoNativeForm, OneOp, ScalarProgram, c_type, program_for
 

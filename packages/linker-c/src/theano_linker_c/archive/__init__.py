@@ -14,7 +14,7 @@ import numpy as np
 from theano_graph import Origin, Tag, UnsafeArchiveError as UnsafeArchiveError, format_error
 
 from .._lazy import safe_archive
-from .._storage._shared import SharedVariable
+from ..runtime._storage import SharedVariable
 
 #: The member that holds the pickle, and the beginning of names of arrays in it.
 PICKLE = "pkl"

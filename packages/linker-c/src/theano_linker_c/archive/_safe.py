@@ -18,7 +18,7 @@ import numpy as np
 from theano_graph import format_error
 from theano_graph.safe_loading import Limits, Reader, UnsafeArchiveError, damaged, refused, verify_all, vocabulary
 
-from .._words import check_array
+from ._numpy_words import check_array
 
 #: The member that holds the pickle.
 PICKLE = "pkl"

@@ -1,5 +1,5 @@
 /* A first look at expressions: which nodes and shared variables there are, and roughly what the nodes look like.
- * `_signature/_rebuild.py` and `_cached/_sketch.py` do the same in Python. */
+ * `_givens.py` and `_disk_lookup.py` do the same in Python. */
 #include "graph.h"
 #include "pointers.h"
 

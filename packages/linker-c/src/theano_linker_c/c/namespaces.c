@@ -1,5 +1,5 @@
 /* What stands in the modules and classes of the library: tens of thousands of objects, nearly all of which are told by
- * pointers. Python looks at the rest (_function/_cached/_exchanged.py), and at all where there is no runtime.
+ * pointers. Python looks at the rest (_function/_disk_key.py), and at all where there is no runtime.
  *
  * A look notes what it has seen, so that the next one only compares pointers: what has been seen is held, or, where it
  * is no code, its type is. */

@@ -220,8 +220,8 @@ int shape_fits(const npy_intp *shape, int ndim);
 /* blocks.c */
 PyObject *shared_code(void);
 
-/* Plans of instructions: each parses its payload (a tuple made by a kernel in Python, or by _machines/_native.py) and
- * returns 0, or -1 with an exception. */
+/* Plans of instructions: each parses its payload (a tuple made by a kernel in Python, or by
+ * runtime/_native_machine.py) and returns 0, or -1 with an exception. */
 #define INSTRUCTION(name, shows, checked, nogil) int name##_prepare(Machine *m, Instruction *in, PyObject *payload);
 #include "instructions.def"
 #undef INSTRUCTION

@@ -5,7 +5,7 @@ Rules for kernels write statements of the loop IR (:mod:`~theano_linker_c.codege
 `verify` holds them to the rules of the IR. `named` and `called` take opaque text apart into the names that it has.
 """
 
-from .._c_names import called as called, named as named
+from .._c_interface import called as called, named as named
 from .verify import (
     IRError as IRError,
     verify as verify,

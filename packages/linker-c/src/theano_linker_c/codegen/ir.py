@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias
 
 from theano_graph import record
 
-from .._c_names import named
+from .._c_interface import named
 from ..scalar import CValue, ScalarOp
 from .lengths import ONE, ZERO, Length
 

@@ -2,33 +2,36 @@
 
 from ._directory import (
     CompileDirectory as CompileDirectory,
+    CompileError as CompileError,
+    CompilerWarning as CompilerWarning,
+    build_lock as build_lock,
     digest as digest,
     make_private as make_private,
     read_signed as read_signed,
     remove as remove,
+    set_lock_status as set_lock_status,
 )
 from ._driver import (
     BackgroundRuns as BackgroundRuns,
+    CompilerOptions as CompilerOptions,
     CompilerRun as CompilerRun,
+    c_compiler as c_compiler,
     check_room as check_room,
     compile_error as compile_error,
     in_background as in_background,
     run_compiler as run_compiler,
+    while_compiling as while_compiling,
 )
-from ._errors import CompileError as CompileError, CompilerWarning as CompilerWarning
-from ._lock import build_lock as build_lock, set_lock_status as set_lock_status
-from ._mapped import MappedCode as MappedCode
-from ._meanwhile import while_compiling as while_compiling
-from ._options import CompilerOptions as CompilerOptions, c_compiler as c_compiler
-from ._place import Place as Place
 from ._toolchain import (
     FirstUse as FirstUse,
+    MappedCode as MappedCode,
     Toolchain as Toolchain,
     available_vector_functions as available_vector_functions,
     find_toolchain as find_toolchain,
     known_toolchain as known_toolchain,
     machine_identity as machine_identity,
 )
+from ._trust import Place as Place
 
 __all__ = [
     "BackgroundRuns",

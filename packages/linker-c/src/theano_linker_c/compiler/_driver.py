@@ -1,23 +1,153 @@
-"""Runs the compiler: argument lists, never shell text; the source goes through a pipe."""
+"""Runs the compiler: options, argument lists, never shell text; the source goes through a pipe."""
 
 from __future__ import annotations
 
 import errno
 import os
+import re
+import shlex
+import shutil
 import signal
 import subprocess
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from typing import IO
 
-from theano_graph import format_error, record
+from theano_graph import config, format_error, record
 
-from ._directory import CompileDirectory, digest
-from ._errors import CompileError
-from ._meanwhile import do_all, waits_for_nothing
+from .._flags import absolute_directory
+from ._directory import CompileDirectory, CompileError, digest
+
+# ---- Work done while the compiler is waited for, which takes no time then where there is a second core
+
+_Action = Callable[[], object]
+
+#: Work that waits for a run of the compiler in this thread: of the function being made, and of those around it.
+_waiting: ContextVar[deque[_Action] | None] = ContextVar("waiting", default=None)
+
+
+@contextmanager
+def while_compiling(*actions: _Action) -> Iterator[None]:
+    """Do something at the first run of the compiler that is waited for in a block; nothing where there is none.
+
+    Parameters
+    ----------
+    *actions : callable
+        Are called without arguments, one after the other, each at most once. They must not raise, nor compile.
+    """
+    waiting = _waiting.get()
+    token = None
+    if waiting is None:
+        waiting = deque()
+        token = _waiting.set(waiting)
+    waiting.extend(actions)
+    try:
+        yield
+    finally:
+        for action in actions:
+            if action in waiting:
+                waiting.remove(action)
+        if token is not None:
+            _waiting.reset(token)
+
+
+def waits_for_nothing() -> bool:
+    """Tell whether there is nothing that could be done beside a run of the compiler."""
+    return not _waiting.get()
+
+
+def do_all() -> None:
+    """Do the waiting work."""
+    waiting = _waiting.get()
+    while waiting:
+        waiting.popleft()()
+
+
+# ---- The compiler's options, read from the configuration once per compilation
+
+# Declares the flags that are read here.
+
+
+@record
+class CompilerOptions:
+    """Compiler, arguments and directories of one compilation.
+
+    Parameters
+    ----------
+    command : str
+        Path or name of the compiler; empty: nothing is compiled.
+    extra : tuple of str
+        Arguments that the user added.
+    directory : str
+        Where compiled kernels are kept.
+    optimize : bool
+        Whether to pass ``-O3``.
+    debug : bool
+        Whether to define the macro DEBUG.
+    warnings : bool
+        Whether to show the compiler's warnings.
+    max_age : int
+        Seconds after which a compiled object is no longer used.
+    max_bytes : int
+        Bytes of compiled objects that are kept.
+    keep_sources : bool
+        Whether the C text of compiled objects is kept.
+    preload : bool
+        Whether all compiled objects are loaded at once.
+    wait, timeout : int
+        Seconds between two looks, and in all, while another process compiles the same code.
+    """
+
+    command: str
+    directory: str
+    extra: tuple[str, ...] = ()
+    optimize: bool = True
+    debug: bool = False
+    warnings: bool = False
+    max_age: int = 60 * 60 * 24 * 24
+    max_bytes: int = 512 << 20
+    keep_sources: bool = False
+    preload: bool = False
+    wait: int = 5
+    timeout: int = 120
+
+    @classmethod
+    def from_config(cls) -> CompilerOptions:
+        """Read the options from the configuration flags."""
+        return cls(
+            command=c_compiler(str(config.cxx)),
+            directory=absolute_directory("compiledir", str(config.compiledir)),
+            extra=tuple(shlex.split(str(config.gcc.cxxflags))),
+            optimize=not config.cmodule.remove_gxx_opt,
+            debug=bool(config.cmodule.debug),
+            warnings=bool(config.cmodule.compilation_warning),
+            max_age=int(config.cmodule.age_thresh_use),
+            max_bytes=int(config.cmodule.max_cache_size) << 20,
+            keep_sources=bool(config.nocleanup),
+            preload=bool(config.cmodule.preload_cache),
+            wait=int(config.compile.wait),
+            timeout=int(config.compile.timeout),
+        )
+
+
+def c_compiler(cxx: str) -> str:
+    """Give the C compiler that belongs to a C++ compiler: gcc for g++, clang for clang++, versions kept.
+
+    Where it is not found the C++ compiler itself serves: it compiles C when told the language.
+    """
+    folder, name = os.path.split(cxx)
+    c_name = re.sub(r"\bg\+\+", "gcc", name).replace("clang++", "clang")
+    if c_name == name:
+        return cxx
+    candidate = os.path.join(folder, c_name) if folder else c_name
+    return candidate if shutil.which(candidate) else cxx
+
+
+# ---- Runs the compiler: argument lists, never shell text; the source goes through a pipe
 
 #: Reasons why a file cannot be written, and compilers' words for them; a limit on sizes ends them by a signal.
 _NO_ROOM: dict[int, tuple[str, ...]] = {

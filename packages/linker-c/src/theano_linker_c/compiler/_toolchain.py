@@ -1,11 +1,8 @@
-"""The abilities of the compiler at hand: tried once, and remembered on disk.
-
-A record of the findings is kept in the compile directory under a key made of the compiler's path, size and date, the
-user's arguments and the processor, so that a later process learns all it needs without starting a compiler.
-"""
+"""Machine code in memory, and the abilities of the compiler at hand: tried once, and remembered on disk."""
 
 from __future__ import annotations
 
+import _ctypes
 import ctypes
 import errno
 import json
@@ -14,16 +11,113 @@ import platform
 import shutil
 import struct
 import sys
+import weakref
 from collections.abc import Sequence
 from dataclasses import asdict
+from time import perf_counter
+from types import TracebackType
 from typing import Protocol
 
 from theano_graph import record
 
 from ._directory import CompileDirectory, digest, remove
-from ._driver import check_room, compile_error, run_compiler
-from ._mapped import MappedCode
-from ._options import CompilerOptions
+from ._driver import CompilerOptions, check_room, compile_error, run_compiler
+
+# ---- Seconds that an activity has taken
+
+
+class Stopwatch:
+    """Adds up the seconds spent inside ``with`` blocks; a block inside another one counts once.
+
+    Attributes
+    ----------
+    seconds : float
+
+    Examples
+    --------
+    >>> watch = Stopwatch()
+    >>> with watch, watch:
+    ...     pass
+    >>> watch.seconds < 1
+    True
+    """
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._begin = 0.0
+        self._depth = 0
+
+    def __enter__(self) -> None:
+        if self._depth == 0:
+            self._begin = perf_counter()
+        self._depth += 1
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._depth -= 1
+        if self._depth == 0:
+            self.seconds += perf_counter() - self._begin
+
+
+loading = Stopwatch()
+"""The time spent on loading machine code into the process."""
+
+
+# ---- Machine code in memory
+
+_CLOSE = getattr(_ctypes, "dlclose", None) or getattr(_ctypes, "FreeLibrary", None)
+
+
+class MappedCode:
+    """A shared object that is loaded, and unloaded when nothing refers to it any more.
+
+    Whoever keeps an address of its code must keep this too.
+
+    Parameters
+    ----------
+    path : str
+        The file. It may be removed once it is loaded.
+
+    Attributes
+    ----------
+    library : ctypes.CDLL
+        The loaded library.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be loaded.
+    """
+
+    __slots__ = ("__weakref__", "library")
+
+    def __init__(self, path: str) -> None:
+        with loading:
+            self.library = ctypes.CDLL(path)
+        # At the end of the process the system unloads everything, when no code runs any more.
+        weakref.finalize(self, _unload, self.library._handle).atexit = False
+
+    def address(self, symbol: str) -> int:
+        """Give the address of a function.
+
+        Raises
+        ------
+        AttributeError
+            If there is none of this name.
+        """
+        return ctypes.cast(getattr(self.library, symbol), ctypes.c_void_p).value or 0
+
+
+def _unload(handle: int) -> None:
+    if _CLOSE is not None:
+        _CLOSE(handle)
+
+
+# ---- The abilities of the compiler at hand: tried once, and remembered on disk
+#
+# A record of the findings is kept in the compile directory under a key made of the compiler's path, size and date, the
+# user's arguments and the processor, so that a later process learns all it needs without starting a compiler.
 
 #: Arguments that generated code relies on: integers wrap, NaN and inf are exact, no rounding differs from Python.
 BASE = ("-pipe", "-fwrapv", "-fno-strict-aliasing", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off")

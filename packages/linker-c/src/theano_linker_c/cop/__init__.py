@@ -5,29 +5,28 @@ from .._c_interface import (
     CLinkerType as CLinkerType,
     ScalarInterface as ScalarInterface,
 )
-from ._ask import c_interface as c_interface, version_of as version_of
-from ._compilation._thunks import (
+from ._enums import CDataType as CDataType, CEnumType as CEnumType, EnumList as EnumList, EnumType as EnumType
+from ._external import (
+    COp as COp,
+    RegisteredCodeOp as RegisteredCodeOp,
+    TypeCode as TypeCode,
+    TypeCodeTable as TypeCodeTable,
+)
+from ._node_code import c_interface as c_interface, version_of as version_of
+from ._openmp import OpenMPOp as OpenMPOp, blas_arguments as blas_arguments, blas_declarations as blas_declarations
+from ._params import Params as Params, ParamsType as ParamsType
+from ._units import (
     CThunk as CThunk,
     NoCompilerError as NoCompilerError,
+    ThunkLibrary as ThunkLibrary,
     c_thunk as c_thunk,
     c_thunks as c_thunks,
+    library as library,
     needs_c_code as needs_c_code,
     offers_c_code as offers_c_code,
     run_c_code as run_c_code,
     storage_thunk as storage_thunk,
 )
-from ._compilation._units import ThunkLibrary as ThunkLibrary, library as library
-from ._ops._blas import blas_arguments as blas_arguments, blas_declarations as blas_declarations
-from ._ops._external import COp as COp
-from ._ops._openmp import OpenMPOp as OpenMPOp
-from ._ops._registered import (
-    RegisteredCodeOp as RegisteredCodeOp,
-    TypeCode as TypeCode,
-    TypeCodeTable as TypeCodeTable,
-)
-from ._types._data import CDataType as CDataType
-from ._types._enums import CEnumType as CEnumType, EnumList as EnumList, EnumType as EnumType
-from ._types._params import Params as Params, ParamsType as ParamsType
 
 __all__ = [
     "ArrayInterface",

@@ -3,15 +3,16 @@
 from ..modes import register_mode
 from ._errors import (
     BadDestroyMap as BadDestroyMap,
+    BadInferShape as BadInferShape,
     BadOptimization as BadOptimization,
     BadThunkOutput as BadThunkOutput,
     BadViewMap as BadViewMap,
     DebugModeError as DebugModeError,
     InvalidValueError as InvalidValueError,
     StochasticOrder as StochasticOrder,
+    set_shapes_of as set_shapes_of,
 )
 from ._mode import DebugMode as DebugMode
-from ._shapes import BadInferShape as BadInferShape, set_shapes_of as set_shapes_of
 
 _strict = DebugMode()
 register_mode("DebugMode", _strict)

@@ -1,22 +1,105 @@
-"""One node, computed in every way that there is, with all checks."""
+"""One node, computed in every way that there is, with all checks; memory layouts, and the graph before rewriting."""
 
 from __future__ import annotations
 
 import copy
+import itertools
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from theano_graph import Apply, Variable, config, format_error, record, warn_user
+from theano_graph import Apply, FunctionGraph, Variable, config, format_error, record, toposort, warn_user
 
-from .._as_host import as_host
-from .._perform import OwnThunk, as_value, params_of
-from .._result_error import results_in
+from .._perform import OwnThunk, as_host, as_value, params_of, results_in
 from ..cop import CThunk
-from ..program import Instruction
+from ..program import Instruction, encode_nodes
 from ._errors import BadDestroyMap, BadThunkOutput, BadViewMap, InvalidValueError, describe_node
-from ._layouts import Buffers, buffers_for
+
+# ---- Memory of many kinds for the results of ops
+
+Buffers = list[Any]
+
+#: The kinds that can be asked for.
+LAYOUTS = ("initial", "previous", "c_contiguous", "f_contiguous", "strided", "wrong_size")
+#: The fill of memory before an op writes there; an op that reads it gets wrong results.
+FILL = -1234567.0
+#: Steps between the elements of 'strided' memory, in elements.
+STEPS = (-2, -1, 1, 2)
+#: How many combinations of steps are tried at most.
+MOST_COMBINATIONS = 64
+
+
+def chosen_layouts(text: str) -> list[str]:
+    """Return the kinds that the flag `DebugMode.check_preallocated_output` names."""
+    names = [name for name in text.split(":") if name]
+    return list(LAYOUTS) if "ALL" in names else names
+
+
+def buffers_for(layout: str, results: Sequence[Any], ndim: int) -> Iterator[tuple[str, Buffers]]:
+    """Yield memory of a kind, with a name for it: for each result something to put it into, None where there is none.
+
+    Parameters
+    ----------
+    layout : str
+        One of "c_contiguous", "f_contiguous", "strided" and "wrong_size".
+    results : sequence
+        The values to put there.
+    ndim : int
+        For 'strided', how many of the innermost axes take all combinations.
+    """
+    if not any(isinstance(value, np.ndarray) for value in results):
+        return
+    if layout == "c_contiguous":
+        yield layout, [_new(value, value.shape, "C") if _fits(value) else None for value in results]
+    elif layout == "f_contiguous":
+        if any(_fits(value) and value.ndim > 1 for value in results):
+            yield layout, [_new(value, value.shape, "F") if _fits(value) else None for value in results]
+    elif layout == "strided":
+        yield from _strided(results, ndim)
+    elif layout == "wrong_size":
+        yield from _wrong_size(results)
+
+
+def _fits(value: Any) -> bool:
+    return type(value) is np.ndarray and not value.dtype.hasobject
+
+
+def _new(like: Any, shape: Sequence[int], order: Any) -> Any:
+    buffer = np.empty(shape, like.dtype, order)
+    with np.errstate(all="ignore"):
+        buffer[...] = np.asarray(FILL).astype(like.dtype)
+    return buffer
+
+
+def _strided(results: Sequence[Any], ndim: int) -> Iterator[tuple[str, Buffers]]:
+    most = min(max((value.ndim for value in results if _fits(value)), default=0), ndim)
+    combinations = [steps for steps in itertools.product(STEPS, repeat=most) if any(step != 1 for step in steps)]
+    for steps in combinations[:MOST_COMBINATIONS]:
+        yield f"strided{steps}", [_with_steps(value, steps) if _fits(value) else None for value in results]
+
+
+def _with_steps(value: Any, steps: Sequence[int]) -> Any:
+    inner = steps[len(steps) - min(value.ndim, len(steps)) :]
+    all_steps = (1,) * (value.ndim - len(inner)) + tuple(inner)
+    base = _new(value, [n * abs(step) for n, step in zip(value.shape, all_steps, strict=True)], "C")
+    return base[tuple(slice(None, None, step) for step in all_steps)]
+
+
+def _wrong_size(results: Sequence[Any]) -> Iterator[tuple[str, Buffers]]:
+    most = max((value.ndim for value in results if _fits(value)), default=0)
+    for changes in itertools.product((-1, 0, 1), repeat=min(most, 4)):
+        if any(changes):
+            yield f"wrong_size{changes}", [_of_size(value, changes) if _fits(value) else None for value in results]
+
+
+def _of_size(value: Any, changes: Sequence[int]) -> Any:
+    inner = changes[len(changes) - min(value.ndim, len(changes)) :]
+    added = (0,) * (value.ndim - len(inner)) + tuple(inner)
+    return _new(value, [max(0, n + more) for n, more in zip(value.shape, added, strict=True)], "C")
+
+
+# ---- One node, computed in every way that there is, with all checks
 
 Run = Callable[[list[Any], Buffers | None], Sequence[Any]]
 
@@ -319,3 +402,77 @@ def _strides(value: Any) -> Any:
         return None
     # The step along an axis of length 1 means nothing.
     return tuple(step for step, n in zip(value.strides, value.shape, strict=True) if n != 1) if value.size else ()
+
+
+# ---- The graph as it was before rewriting, to judge rewrites that make it more stable
+#
+# Such a rewrite may give other digits on purpose, and numbers where there were none. Its result is right if the
+# outputs of the graph are, as far as the graph before it can tell: that is computed several times with the rounding of
+# each result changed at random, and its outputs are known up to the differences between these runs.
+
+#: How often the graph is computed with other rounding.
+_RUNS = 8
+#: How many times the largest difference between these runs an output may be off.
+_MARGIN = 64.0
+
+
+class Unrewritten:
+    """A graph before rewriting.
+
+    Parameters
+    ----------
+    fgraph : FunctionGraph
+    choices : Choices
+    """
+
+    def __init__(self, fgraph: FunctionGraph, choices: Choices) -> None:
+        self._fgraph = fgraph
+        self._order: list[Apply] = toposort(fgraph.inputs, fgraph.outputs)
+        self._ways = [implementations(x, None, choices)[0] for x in encode_nodes(self._order)]
+
+    def outputs(self, inputs: Sequence[Any], rng: np.random.Generator | None = None) -> list[Any]:
+        """Return the values of the outputs; with `rng`, results are rounded up or down at random."""
+        values: dict[Variable, Any] = dict(zip(self._fgraph.inputs, inputs, strict=True))
+        with np.errstate(all="ignore"):
+            for node, way in zip(self._order, self._ways, strict=True):
+                operands = [clone(_value(v, values)) for v in node.inputs]
+                for variable, result in zip(node.outputs, way.run(operands, None), strict=True):
+                    values[variable] = clone(result) if rng is None else _rounded(clone(result), rng)
+        return [_value(v, values) for v in self._fgraph.outputs]
+
+    def explains(self, inputs: Sequence[Any], values: Sequence[Any]) -> list[Any]:
+        """Return `values`, values of the outputs, with those elements that this graph explains as this graph has them.
+
+        It explains numbers in the place of infinities and NaN, and differences within its own errors of rounding.
+        """
+        expected = self.outputs(inputs)
+        rng = np.random.default_rng(0)
+        runs = [self.outputs(inputs, rng) for _ in range(_RUNS)]
+        return [
+            _explained(a, b, [run[i] for run in runs]) for i, (a, b) in enumerate(zip(expected, values, strict=True))
+        ]
+
+
+def _value(variable: Any, values: Mapping[Variable, Any]) -> Any:
+    return values[variable] if variable in values else variable.data  # noqa: SIM401  # only constants have data
+
+
+def _rounded(value: Any, rng: np.random.Generator) -> Any:
+    if not isinstance(value, np.ndarray) or value.dtype.kind not in "fc":
+        return value
+    steps = rng.choice((-1.0, 1.0), size=value.shape) * np.finfo(value.dtype).eps
+    return np.asarray(value * (1 + steps), dtype=value.dtype)
+
+
+def _explained(expected: Any, values: Any, others: list[Any]) -> Any:
+    arrays = [expected, values, *others]
+    if (
+        not all(isinstance(a, np.ndarray) and a.shape == expected.shape for a in arrays)
+        or expected.dtype.kind not in "fc"
+    ):
+        return values
+    with np.errstate(all="ignore"):
+        distance = np.max([np.abs(other - expected) for other in others], axis=0)
+        close = np.abs(values - expected) <= _MARGIN * distance
+        unknown = ~np.isfinite(expected) | ~np.isfinite(distance)
+    return np.asarray(np.where(close | (unknown & np.isfinite(values)), expected, values), dtype=values.dtype)

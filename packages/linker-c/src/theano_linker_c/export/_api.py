@@ -13,8 +13,7 @@ from .._function import Function
 from ._body import write_body
 from ._casadi import casadi_files
 from ._files import as_json, description, embeds, header_text, source_text, state_bytes
-from ._interface import check_function, check_shapes
-from ._words import is_taken
+from ._interface import check_function, check_shapes, is_taken
 
 __all__ = ["ExportedFunction", "export_c"]
 

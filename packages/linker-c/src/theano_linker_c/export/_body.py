@@ -1,7 +1,8 @@
-"""The statements of an exported function: arguments in, results out, and new values into the state."""
+"""The statements of an exported function: arguments, results, state; and versions of it for wider vectors."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from theano_graph import format_error, record
 
 from .._function import Function
-from .._straight_modules import import_straight_rules
+from .._lazy import import_straight_rules
 from ..codegen import verify_if_wanted
 from ..codegen.ir import Let, Opaque, Space, Statement, value_of_text
 from ..codegen.passes import named_in, without_accumulations, without_unread
@@ -32,9 +33,63 @@ from ..straight import (
     product_of,
 )
 from ._interface import Names, Parameter, fixed_shape, spec_of, state_array
-from ._versions import OWN_NAMES
 
-__all__ = ["Body", "finished", "write_body"]
+# ---- The exported function, and once more for processors with wider vectors
+
+#: The suffix of the function's name in the names of its versions.
+OWN_NAMES = ("body", "wide")
+_WANTED = """\
+#if defined(__GNUC__) && defined(__x86_64__) && !defined(__AVX2__) && !defined(THEANO_PORTABLE)
+#define THEANO_VERSIONS
+#define THEANO_BODY static inline __attribute__((always_inline))
+#else
+#define THEANO_BODY static
+#endif
+"""
+_ARGUMENT = re.compile(r"(\w+)(?:\[\d+\])?(?=[,)])")
+
+
+def function_text(prototype: str, name: str, lines: Sequence[str]) -> list[str]:
+    """Return the definition of a function; if it has loops, they are compiled for AVX2, too, and the call chooses.
+
+    Parameters
+    ----------
+    prototype : str
+    name : str
+        That of the function.
+    lines : sequence of str
+        The statements, without the last one, which returns 0.
+    """
+    if not any("for (" in line for line in lines):
+        return [f"{prototype} {{", *lines, "    return 0;", "}", ""]
+    taken = prototype.removeprefix(f"int {name}")
+    arguments = f"({', '.join(_ARGUMENT.findall(taken))})"
+    body, wide = (f"{name}_{part}" for part in OWN_NAMES)
+    return [
+        _WANTED,
+        f"THEANO_BODY int {body}{taken} {{",
+        *lines,
+        "    return 0;",
+        "}",
+        "",
+        "#ifdef THEANO_VERSIONS",
+        f'__attribute__((target("avx2"))) static int {wide}{taken} {{',
+        f"    return {body}{arguments};",
+        "}",
+        "#endif",
+        "",
+        f"{prototype} {{",
+        "#ifdef THEANO_VERSIONS",
+        '    if (__builtin_cpu_supports("avx2"))',
+        f"        return {wide}{arguments};",
+        "#endif",
+        f"    return {body}{arguments};",
+        "}",
+        "",
+    ]
+
+
+# ---- The statements of an exported function: arguments in, results out, and new values into the state
 
 #: More elements than any computer has memory for.
 _LARGEST = 1 << 48
@@ -326,3 +381,6 @@ def _names_of(arguments: Sequence[Parameter], results: Sequence[Parameter]) -> l
 def _unread(names: Sequence[str], named: Set[str]) -> list[str]:
     """Return statements that tell compilers which of the parameters are not read on purpose."""
     return [f"    (void){name};" for name in names if name not in named]
+
+
+__all__ = ["OWN_NAMES", "function_text", "Body", "finished", "write_body"]

@@ -1,25 +1,159 @@
-"""The files of an exported function: header, source, and a description for programs."""
+"""The files of an exported function: header, source with the functions that it calls, and a description."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
 
+from .._c_interface import called, function_name, functions_of, read_code, with_called
 from .._version import __version__
 from ..codegen.print import portable
-from ..scalar import helper_definitions
-from ._body import Body
+from ..scalar import helper_definitions, special_functions
+from ._body import Body, function_text
 from ._interface import Parameter
-from ._library import INDEPENDENT, definitions, memory_types
-from ._vectors import OPTIONS, vector_functions
-from ._versions import function_text
 
-__all__ = ["EMBEDDED", "description", "header_text", "source_text", "state_bytes", "state_tag"]
+# ---- Functions of our own that exported code calls; their text is copied into the file
+
+#: Files of functions, and those of functions that there are for each of several types.
+_FILES = ("routines.h", "random.h", "draws.h")
+_TEMPLATES = ("products.h", "windows.h", "sorting.h", "lapack.h")
+_REALS = (("float", "s"), ("double", "d"))
+#: Types in memory, for functions that are there for each of them.
+_KINDS_OF_NUMBERS = (*_REALS, *((f"{sign}int{bits}_t", "") for sign in ("", "u") for bits in (8, 16, 32, 64)))
+_OF_ALL = ("theano_before", "theano_argsort")
+#: For functions that there are for each of several widths of vectors: bytes, rows of a tile, and their runner.
+_VECTORS = ((64, 8, "avx512f"), (32, 6, "avx2,fma"), (16, 4, ""))
+_JOINED = 'optimize("fp-contract=fast")'
+
+#: Tells the compiler that the turns of the next loop may run at the same time, where it takes such a hint.
+INDEPENDENT = """\
+#if defined(__clang__)
+#pragma clang diagnostic ignored "-Wpass-failed"
+#define THEANO_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#elif defined(__GNUC__)
+#define THEANO_INDEPENDENT _Pragma("GCC ivdep")
+#else
+#define THEANO_INDEPENDENT
+#endif
+"""
+
+
+@cache
+def memory_types() -> str:
+    """Return the types that a state with memory of its own needs."""
+    return read_code("export", "memory.h")
+
+
+@cache
+def _functions() -> dict[str, str]:
+    """Return the text of each function."""
+    functions = dict(special_functions())
+    for part in [part for name in _FILES for part in functions_of(read_code("export", name))]:
+        functions[function_name(part)] = part
+    for part in [part for name in _TEMPLATES for part in functions_of(read_code("export", name))]:
+        name = function_name(part)
+        if "NAME(" not in part:
+            functions[name] = part
+            continue
+        for version in _versions(part):
+            own = function_name(version)
+            for kind, letter in _KINDS_OF_NUMBERS if name.startswith(_OF_ALL) else _REALS:
+                text = re.sub(r"\bNAME\((\w+)\)", rf"\1_{kind}", version)
+                text = re.sub(r"\bBLAS\((\w+)\)", rf"cblas_{letter}\1", text)
+                functions[f"{own}_{kind}"] = re.sub(r"\bREAL\b", kind, text)
+    return functions
+
+
+def _versions(part: str) -> list[str]:
+    """Return the text of a function for each width of vectors, if it stands for several."""
+    if "THEANO_FOR_BYTES" not in part:
+        return [part]
+    return [_version(part, *how) for how in _VECTORS]
+
+
+def _version(part: str, width: int, rows: int, features: str) -> str:
+    """Return the text of a function for a width of vectors; products and sums may be joined in it."""
+    joined = "#if defined(__clang__)\n#pragma clang fp contract(fast)\n#endif"
+    text = re.sub(r" *\bTHEANO_JOINED\b", joined, part)
+    text = re.sub(r"\bTILE_ROWS\b", str(rows), re.sub(r"BYTES\b", str(width), text))
+    if not features:
+        attribute = f"#if defined(__GNUC__) && !defined(__clang__)\n__attribute__(({_JOINED}))\n#endif"
+        return text.replace(f"THEANO_FOR_{width}", attribute)
+    comment, _, remainder = text.partition(f"THEANO_FOR_{width}\n")
+    target = f'target("{features}")'
+    attribute = (
+        f"#if defined(__clang__)\n__attribute__(({target}))\n#else\n__attribute__(({target}, {_JOINED}))\n#endif"
+    )
+    head = "#if defined(__GNUC__) && defined(__x86_64__) && !defined(THEANO_PORTABLE)"
+    return f"{comment}{head}\n{attribute}\n{remainder}\n#endif"
+
+
+def definitions(names: Iterable[str]) -> list[str]:
+    """Return the definitions of functions, and before each those of the functions that it calls."""
+    return with_called(sorted(names), _functions())
+
+
+# ---- Mathematical functions for vectors, which gcc calls in loops where the C library has them
+
+#: Nobody asks for the error numbers and flags of mathematical functions; products and sums stay two operations.
+OPTIONS = """\
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("no-math-errno", "no-trapping-math", "fp-contract=off")
+#endif"""
+#: The oldest version of the GNU C library that has them, for processors of the family x86_64.
+_NEEDS = {
+    (2, 22): ("cos", "exp", "log", "pow", "sin"),
+    (2, 35): (
+        *("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cosh", "erf", "erfc", "exp2", "expm1"),
+        *("log10", "log1p", "log2", "sinh", "tan", "tanh"),
+    ),
+}
+_TWO_ARGUMENTS = ("atan2", "pow")
+
+
+def vector_functions(texts: Iterable[str]) -> list[str]:
+    """Return declarations that let gcc call the vector functions of the C library, for the functions that texts call.
+
+    Examples
+    --------
+    >>> for line in vector_functions(["y = expf(x);"]):
+    ...     print(line)
+    #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__)
+    #if __GLIBC_PREREQ(2, 22)
+    __attribute__((simd("notinbranch"), const)) float expf(float);
+    #endif
+    #endif
+    """
+    calls = {name for text in texts for name in called(text)}
+    lines: list[str] = []
+    for version, names in _NEEDS.items():
+        declared = [
+            _declared(name, kind, end) for name in names for kind, end in _KINDS_OF_VECTORS if name + end in calls
+        ]
+        if declared:
+            lines += [f"#if __GLIBC_PREREQ({version[0]}, {version[1]})", *declared, "#endif"]
+    if not lines:
+        return []
+    tests = ("__GNUC__", "__x86_64__", "__GLIBC__")
+    first, *others = (f"defined({name})" for name in tests)
+    return [f"#if {first} && !defined(__clang__) && {' && '.join(others)}", *lines, "#endif"]
+
+
+_KINDS_OF_VECTORS = (("double", ""), ("float", "f"))
+
+
+def _declared(name: str, kind: str, end: str) -> str:
+    arguments = f"{kind}, {kind}" if name in _TWO_ARGUMENTS else kind
+    return f'__attribute__((simd("notinbranch"), const)) {kind} {name}{end}({arguments});'
+
+
+# ---- The files of an exported function: header, source, and a description for programs
 
 #: State of more elements than this is no text in the source, but a file of its own.
 EMBEDDED = 1_000_000
@@ -292,3 +426,18 @@ def _messages(body: Body, name: str) -> list[str]:
 def as_json(about: Mapping[str, Any]) -> str:
     """Return the description as text."""
     return json.dumps(about, indent=2) + "\n"
+
+
+__all__ = [
+    "INDEPENDENT",
+    "definitions",
+    "memory_types",
+    "OPTIONS",
+    "vector_functions",
+    "EMBEDDED",
+    "description",
+    "header_text",
+    "source_text",
+    "state_bytes",
+    "state_tag",
+]

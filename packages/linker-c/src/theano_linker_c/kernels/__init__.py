@@ -1,7 +1,7 @@
 """Kernels: descriptions of the work of nodes, their code in C, and how the machine runs them.
 
-Each kernel is one module, which lists its public names in `__all__`. `_description` has the common parts,
-`_build` makes machine code of them, and `_libraries` finds routines that exist already.
+Each module lists its public names in `__all__`. `_kernel` has the common parts, `_source` builds C text, `_build` makes
+machine code of it, and `_libraries` finds routines that exist already.
 """
 
 from ..compiler import (
@@ -11,61 +11,58 @@ from ..compiler import (
 )
 
 # Names that these define, written by tools/generate_names.py:
-#     * _description._accumulators _description._broadcast _description._kernel _description._source _description._table
+#     *
 # fmt: off
 # isort: off
 from ._argmax import ArgmaxKernel as ArgmaxKernel
-from ._array_routines import ArrayRoutineKernel as ArrayRoutineKernel, TASKS as TASKS
 from ._build import (
     BuildStandIn as BuildStandIn, KernelLibrary as KernelLibrary, build as build, kernel_source as kernel_source,
     library as library, stand_in as stand_in, with_room as with_room,
 )
-from ._compressed import CompressedKernel as CompressedKernel, CompressedTask as CompressedTask
-from ._elementwise import EXPENSIVE as EXPENSIVE, ElementwiseKernel as ElementwiseKernel, is_expensive as is_expensive
-from ._fourier import FourierKernel as FourierKernel, FourierTask as FourierTask
-from ._indexing import (
-    IndexArray as IndexArray, IndexEntry as IndexEntry, IndexInput as IndexInput, IndexNumber as IndexNumber,
-    IndexReadKernel as IndexReadKernel, IndexSlice as IndexSlice, IndexViewKernel as IndexViewKernel,
-    IndexWriteKernel as IndexWriteKernel, Indexing as Indexing,
+from ._elementwise import (
+    EXPENSIVE as EXPENSIVE, ElementwiseKernel as ElementwiseKernel, ElementwiseLoop as ElementwiseLoop,
+    is_expensive as is_expensive,
 )
-from ._loop import ElementwiseLoop as ElementwiseLoop
-from ._matrix_product import MatrixProductKernel as MatrixProductKernel
-from ._reduction import Reduction as Reduction, ReductionKernel as ReductionKernel
-from ._shapes import (
-    ConcatenateKernel as ConcatenateKernel, FullKernel as FullKernel, LengthKernel as LengthKernel,
-    ReshapeKernel as ReshapeKernel, SpecifyShapeKernel as SpecifyShapeKernel, SplitKernel as SplitKernel,
-    StackKernel as StackKernel, TransposeKernel as TransposeKernel,
-)
-from ._windows import (
-    CONVOLUTION_TASKS as CONVOLUTION_TASKS, ConvolutionKernel as ConvolutionKernel, ConvolutionTask as ConvolutionTask,
-    POOLING_MODES as POOLING_MODES, POOLING_TASKS as POOLING_TASKS, PoolingKernel as PoolingKernel,
-    PoolingMode as PoolingMode, PoolingTask as PoolingTask,
-)
-from ._description._accumulators import can_reduce as can_reduce, reduction_seed as reduction_seed
-from ._description._broadcast import broadcast_lengths as broadcast_lengths
-from ._description._kernel import (
-    Donors as Donors, Encoded as Encoded, Kernel as Kernel, Linkage as Linkage, LoadedKernel as LoadedKernel,
-    Overwriting as Overwriting, Site as Site, c_text as c_text, first_may_be_taken as first_may_be_taken,
+from ._kernel import (
+    Donors as Donors, Encoded as Encoded, Kernel as Kernel, KernelTable as KernelTable, Linkage as Linkage,
+    LoadedKernel as LoadedKernel, Overwriting as Overwriting, Site as Site, broadcast_lengths as broadcast_lengths,
+    c_text as c_text, first_may_be_taken as first_may_be_taken, native_kernel as native_kernel,
     overwrites as overwrites, type_number as type_number, wait_number as wait_number,
 )
-from ._description._source import (
+from ._reduction import (
+    Reduction as Reduction, ReductionKernel as ReductionKernel, can_reduce as can_reduce,
+    reduction_seed as reduction_seed,
+)
+from ._routines import (
+    ArrayRoutineKernel as ArrayRoutineKernel, CONVOLUTION_TASKS as CONVOLUTION_TASKS,
+    CompressedKernel as CompressedKernel, CompressedTask as CompressedTask, ConvolutionKernel as ConvolutionKernel,
+    ConvolutionTask as ConvolutionTask, FourierKernel as FourierKernel, FourierTask as FourierTask,
+    MatrixProductKernel as MatrixProductKernel, POOLING_MODES as POOLING_MODES, POOLING_TASKS as POOLING_TASKS,
+    PoolingKernel as PoolingKernel, PoolingMode as PoolingMode, PoolingTask as PoolingTask, TASKS as TASKS,
+)
+from ._source import (
     CFunction as CFunction, KernelSource as KernelSource, file_text as file_text, memory_type as memory_type,
 )
-from ._description._table import KernelTable as KernelTable, native_kernel as native_kernel
+from ._views import (
+    ConcatenateKernel as ConcatenateKernel, FullKernel as FullKernel, IndexArray as IndexArray,
+    IndexEntry as IndexEntry, IndexInput as IndexInput, IndexNumber as IndexNumber, IndexReadKernel as IndexReadKernel,
+    IndexSlice as IndexSlice, IndexViewKernel as IndexViewKernel, IndexWriteKernel as IndexWriteKernel,
+    Indexing as Indexing, LengthKernel as LengthKernel, ReshapeKernel as ReshapeKernel,
+    SpecifyShapeKernel as SpecifyShapeKernel, SplitKernel as SplitKernel, StackKernel as StackKernel,
+    TransposeKernel as TransposeKernel,
+)
 # isort: on
 # fmt: on
 # End of the names that these define.
-from ._libraries._blas import blas_address as blas_address
-from ._libraries._blas_library import (
-    LinkArguments as LinkArguments,
-    chosen_routine as chosen_routine,
-    library_files as library_files,
-    link_arguments as link_arguments,
-)
-from ._libraries._lapack import (
+from ._libraries import (
     ROUTINES as ROUTINES,
     LapackKernel as LapackKernel,
+    LinkArguments as LinkArguments,
+    blas_address as blas_address,
+    chosen_routine as chosen_routine,
     lapack_addresses as lapack_addresses,
+    library_files as library_files,
+    link_arguments as link_arguments,
 )
 
 __all__ = [

@@ -11,8 +11,8 @@ from typing import ClassVar
 from theano_graph import record
 
 from ..scalar import NoNativeForm, ScalarOp, is_complex, is_discrete, maximum, minimum
-from ._description._kernel import Encoded, Kernel, LoadedKernel, Site, axis_flags, c_text, type_number
-from ._description._source import CFunction, CWriter, KernelSource, memory_type
+from ._kernel import Encoded, Kernel, LoadedKernel, Site, axis_flags, c_text, type_number
+from ._source import CFunction, CWriter, KernelSource, memory_type
 
 __all__ = ["ArgmaxKernel"]
 

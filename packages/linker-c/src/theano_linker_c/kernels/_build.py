@@ -16,7 +16,6 @@ from typing import Any, Protocol, TypeVar
 from theano_graph import format_error, record, warn_user
 
 from .._cache import KernelCache
-from .._stopwatch import loading
 from ..compiler import (
     CompileDirectory,
     CompilerOptions,
@@ -32,11 +31,11 @@ from ..compiler import (
     remove,
     run_compiler,
 )
+from ..compiler._toolchain import loading
 from ..scalar import NoNativeForm
-from ._description._kernel import Kernel, Linkage, LoadedKernel, c_text
-from ._description._shared_code import SHARED_CODE, set_shared_code
-from ._description._source import KernelSource, file_text
-from ._libraries._special import set_special_functions, special_address
+from ._kernel import Kernel, Linkage, LoadedKernel, c_text
+from ._libraries import set_special_functions, special_address
+from ._source import SHARED_CODE, KernelSource, file_text, set_shared_code
 
 __all__ = ["BuildStandIn", "KernelLibrary", "build", "kernel_source", "library", "stand_in", "with_room"]
 

@@ -1,17 +1,120 @@
-"""Memory of results: the bytes of each node, and how much is in use at once."""
+"""Figures of nodes, ops and classes of ops; the memory of results, and the part of a profile that is about it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
 from typing import Any
 
 import numpy as np
 
-from theano_graph import Apply, Type, record
+from theano_graph import Apply, Type, config, record
 
 from ..program import Program
-from ._records import Shapes, shape_of
+
+# ---- Figures of nodes, ops and classes of ops after profiled calls
+
+Shapes = list[tuple[int, ...] | None]
+
+
+@record
+class NodeRecord:
+    """The figures of one node.
+
+    Attributes
+    ----------
+    node : Apply
+    position : int
+        Its number in the order of its function.
+    seconds : float
+        Time of all its calls.
+    calls : int
+    native : bool
+        Whether it runs native code, here or on a device.
+    shapes : tuple or None
+        Shapes of its inputs and of its outputs in the last call that was looked at.
+    """
+
+    node: Apply
+    position: int
+    seconds: float
+    calls: int
+    native: bool
+    shapes: tuple[Shapes, Shapes] | None = None
+
+    @property
+    def label(self) -> str:
+        """The node as text."""
+        return str(self.node)
+
+    @property
+    def flops(self) -> float | None:
+        """Floating-point operations of one call, where the op can tell."""
+        count: Any = getattr(self.node.op, "flops", None)
+        if count is None or self.shapes is None or None in (*self.shapes[0], *self.shapes[1]):
+            return None
+        return float(count(*self.shapes))
+
+
+@record(frozen=False)
+class Group:
+    """The figures of nodes that have something in common, their op or its class.
+
+    Attributes
+    ----------
+    key : object
+        Their common key.
+    seconds : float
+    calls : int
+    nodes : int
+    native, python : bool
+        Whether some of them run native code, and whether some run Python.
+    """
+
+    key: Any
+    seconds: float = 0.0
+    calls: int = 0
+    nodes: int = 0
+    native: bool = False
+    python: bool = False
+
+    @property
+    def kind(self) -> str:
+        """The kind of code: "C", "Py" or "C & Py"."""
+        return " & ".join(name for name, there in (("C", self.native), ("Py", self.python)) if there)
+
+    def add(self, record: NodeRecord) -> None:
+        """Add the figures of a node."""
+        self.seconds += record.seconds
+        self.calls += record.calls
+        self.nodes += 1
+        self.native |= record.native
+        self.python |= not record.native
+
+
+def grouped(records: Iterable[NodeRecord], key: Callable[[Apply], Any]) -> list[Group]:
+    """Return groups of records, the one that took the most time first."""
+    groups: dict[Any, Group] = {}
+    for one in records:
+        name = key(one.node)
+        if name not in groups:
+            groups[name] = Group(name)
+        groups[name].add(one)
+    return by_time(list(groups.values()))
+
+
+def by_time(items: Sequence[Any]) -> list[Any]:
+    """Return items with the one that took the most time first; equal ones keep their order."""
+    return sorted(items, key=lambda item: -item.seconds)
+
+
+def shape_of(value: Any) -> tuple[int, ...] | None:
+    """Return the shape of a value that has one."""
+    shape = getattr(value, "shape", None)
+    return tuple(int(n) for n in shape) if isinstance(shape, tuple) else None
+
+
+# ---- Memory of results: the bytes of each node, and how much is in use at once
 
 #: How much work the search for the least memory may be; each step costs the square of the number of nodes at most.
 MOST_WORK = 20_000_000
@@ -201,3 +304,50 @@ class Simulation:
             steps.sort(key=lambda step: (-step[0], -step[1], -step[2]))
             stack += [(done | {i}, after, now, high) for high, now, i, after in steps]
         return best
+
+
+# ---- The part of a profile that is about memory
+
+
+def memory_lines(record: MemoryRecord, most: int) -> Iterable[str]:
+    """Return the lines about the memory of one machine's results, in the last call of each node."""
+    if not record.results:
+        return
+    yield "Memory Profile (of results; arguments, constants and shared variables are not counted)"
+    yield "--------------"
+    yield f"  Peak, results freed when nothing reads them any more (allow_gc=True): {_kib(record.peak())}"
+    yield f"  All results kept (allow_gc=False): {_kib(record.fresh_bytes())}"
+    yield f"  Spared by views: {_kib(record.view_bytes())}"
+    yield f"  Spared by results in the place of inputs: {_kib(record.inplace_bytes())}"
+    if config.profiling.min_peak_memory:
+        yield f"  Least peak found among other orders of the nodes: {_kib(record.least_peak())}"
+    yield ""
+    yield "  <bytes of results> <shapes> <kind of memory> <Apply name>"
+    yield from _node_lines(record, most)
+    yield "  c: new memory, i: in the place of an input, v: a view of an input"
+    yield ""
+
+
+def _node_lines(record: MemoryRecord, most: int) -> Iterable[str]:
+    rows = sorted(record.results.items(), key=lambda item: -_bytes(item[1]))
+    shown = [row for row in rows if _bytes(row[1]) >= config.profiling.min_memory_size][:most]
+    for i, results in shown:
+        node = record.program.instructions[i].node
+        shapes = " ".join(str(result.shape) for result in results)
+        yield f"  {_bytes(results):15d}  [{shapes}] {_letters(node, results)} {node}"
+    others = rows[len(shown) :]
+    left = sum(_bytes(results) for _, results in others)
+    share = 100 * left / max(1, sum(_bytes(results) for _, results in rows))
+    yield f"  ... (remaining {len(others)} Apply instances: {left} bytes of results, {share:.2f}%)"
+
+
+def _letters(node: Apply, results: list[Result]) -> str:
+    return " ".join(result.letter(node, k) for k, result in enumerate(results))
+
+
+def _bytes(results: list[Result]) -> int:
+    return sum(result.nbytes for result in results)
+
+
+def _kib(count: int) -> str:
+    return f"{count / 1024:.1f} KiB ({count} bytes)"

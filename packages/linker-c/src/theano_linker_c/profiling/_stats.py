@@ -1,9 +1,9 @@
-"""The figures of profiled functions."""
+"""The figures of profiled functions, and profiles that are printed when the program ends."""
 
 from __future__ import annotations
 
+import atexit
 import html
-import importlib
 import os
 import sys
 import time
@@ -12,16 +12,49 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO
 
-from theano_graph import Apply, FunctionGraph, config, format_error
+from theano_graph import (
+    Apply,
+    BoolFlag,
+    FunctionGraph,
+    IntFlag,
+    StrFlag,
+    add_flag,
+    config,
+    current_origin,
+    format_error,
+)
 from theano_optimize import RewriteProfile
 
-from .._stopwatch import loading
+from ..compiler._toolchain import loading
 from ..program import Machine, Program
-from . import _flags as _flags
-from ._memory import MemoryRecord
-from ._outside import kind_of
-from ._records import Group, NodeRecord, grouped
-from ._report import write_report
+from ._memory import Group, MemoryRecord, NodeRecord, grouped
+from ._report import kind_of, page, write_report
+
+# ---- Flags of profiling
+
+add_flag("profile", "Profile all functions, and print the profiles when the program ends.", BoolFlag(False))
+add_flag("profile_memory", "With `profile`: also measure the memory of results.", BoolFlag(False))
+add_flag("profiling.n_apply", "How many nodes a profile lists.", IntFlag(20, lambda n: n >= 0))
+add_flag("profiling.n_ops", "How many ops a profile lists.", IntFlag(20, lambda n: n >= 0))
+add_flag("profiling.output_line_width", "Longest line of a profile.", IntFlag(512, lambda n: n > 0))
+add_flag(
+    "profiling.min_memory_size",
+    "Nodes whose results take fewer bytes are left out of the memory profile.",
+    IntFlag(1024, lambda n: n >= 0),
+)
+add_flag(
+    "profiling.min_peak_memory",
+    "Whether the memory profile says how little memory another order of the nodes would need.",
+    BoolFlag(False),
+)
+add_flag(
+    "profiling.destination",
+    "Where profiles are printed when the program ends: 'stderr', 'stdout', or the name of a file to write.",
+    StrFlag("stderr"),
+)
+add_flag("profiling.debugprint", "Print the graphs of profiled functions with their profiles.", BoolFlag(False))
+add_flag("profiling.ignore_first_call", "Leave the first call of each function out of its profile.", BoolFlag(False))
+
 
 #: Profiles that are printed when the program ends.
 printed_at_exit: list[ProfileStats] = []
@@ -243,8 +276,7 @@ class ProfileStats:
         path : path, optional
             Where the page is written, too; it needs no other file.
         """
-        pages: Any = importlib.import_module("._page", __package__)  # few programs ask for it
-        text = str(pages.page(self))
+        text = page(self)
         if path is not None:
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)
@@ -297,3 +329,82 @@ def total(profiles: list[ProfileStats]) -> ProfileStats:
     for name, seconds in times.items():
         setattr(result, name, seconds)
     return result
+
+
+# ---- Profiles that are printed when the program ends
+
+
+class Printer:
+    """Keeps profiles, and prints them and their sum at the end of the program."""
+
+    def __init__(self) -> None:
+        self.profiles: list[ProfileStats] = []
+
+    def add(self, profile: ProfileStats) -> None:
+        """Print a profile at the end."""
+        self.profiles.append(profile)
+
+    def print(self) -> None:
+        """Print all profiles, and their sum if there are several."""
+        if not self._wanted():
+            return
+        destination = config.profiling.destination
+        if destination in ("stderr", "stdout"):
+            self._write(getattr(sys, destination))
+        else:
+            with open(destination, "w", encoding="utf-8") as file:
+                self._write(file)
+
+    def _write(self, file: Any) -> None:
+        profiles = self._wanted()
+        for profile in profiles:
+            profile.summary(file)
+        if len(profiles) > 1:
+            total(profiles).summary(file)
+
+    def _wanted(self) -> list[ProfileStats]:
+        """Return the text to print: profiles that users made count where the flag is set."""
+        others = [p for p in printed_at_exit if p not in self.profiles] if config.profile else []
+        return [*self.profiles, *others]
+
+
+printer = Printer()
+atexit.register(printer.print)
+"""Prints the profiles of functions that the flag `profile` asks for."""
+
+
+def as_profile(profile: Any, name: str | None, where: str) -> ProfileStats | None:
+    """Return the profile for the argument `profile` of `function`.
+
+    Parameters
+    ----------
+    profile : None, bool, str or ProfileStats
+        None follows the flag `profile`; with the flag set, the profile is also printed at the end of the program.
+        Text is the message of a new profile.
+    name : str or None
+        Name of the function; by default the user's line is put into the message.
+
+    Raises
+    ------
+    TypeError
+        For anything else.
+    """
+    if isinstance(profile, ProfileStats):
+        return profile
+    if isinstance(profile, int) and profile in (0, 1):
+        profile = bool(profile)
+    if not (profile is None or isinstance(profile, (bool, str))):
+        raise TypeError(
+            format_error(f"{where}: profile is {profile!r}", hint="pass True, False, a ProfileStats, or leave it out.")
+        )
+    if profile is False or (profile is None and not config.profile):
+        return None
+    profile_stats = ProfileStats(False, message=profile if isinstance(profile, str) else name or _line())
+    if config.profile:
+        printer.add(profile_stats)
+    return profile_stats
+
+
+def _line() -> str | None:
+    origin = current_origin()
+    return None if origin is None else str(origin)

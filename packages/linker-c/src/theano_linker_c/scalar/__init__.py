@@ -3,32 +3,34 @@
 from . import (
     _activations,
     _arithmetic,
-    _cast,
     _comparison,
     _complex,
-    _compound,
-    _division,
+    _dtypes as _dtypes,
     _exponential,
-    _hyperbolic,
-    _logic,
-    _logistic,
-    _power,
-    _rounding,
-    _selection,
     _trigonometric,
     special,
 )
-from ._composition._normal_form import (
-    OneOp as OneOp,
-    ProgramBuilder as ProgramBuilder,
-    ScalarProgram as ScalarProgram,
-    ScalarStep as ScalarStep,
-    program_from_graph as program_from_graph,
-    program_of as program_of,
+from ._derivative import (
+    ComplexRule as ComplexRule,
+    NoDerivative as NoDerivative,
+    ScalarRecord as ScalarRecord,
+    complex_rules as complex_rules,
+    differentiable as differentiable,
+    is_undefined as is_undefined,
+    scalar_pullback as scalar_pullback,
+    scalar_pushforward as scalar_pushforward,
+    undefined as undefined,
+    without_derivative as without_derivative,
 )
-from ._contract import _flags as _flags
-from ._contract._cvalue import (
+from ._dtypes import (
+    ALL_DTYPES as ALL_DTYPES,
+    COMPLEX_DTYPES as COMPLEX_DTYPES,
     COMPLEX_FUNCTIONS as COMPLEX_FUNCTIONS,
+    CONTINUOUS_DTYPES as CONTINUOUS_DTYPES,
+    DISCRETE_DTYPES as DISCRETE_DTYPES,
+    FLOAT_DTYPES as FLOAT_DTYPES,
+    SIGNED_DTYPES as SIGNED_DTYPES,
+    UNSIGNED_DTYPES as UNSIGNED_DTYPES,
     CValue as CValue,
     NoNativeForm as NoNativeForm,
     c_builtin as c_builtin,
@@ -39,26 +41,6 @@ from ._contract._cvalue import (
     c_loaded as c_loaded,
     c_stored as c_stored,
     c_type as c_type,
-)
-from ._contract._derivative import (
-    ComplexRule as ComplexRule,
-    NoDerivative as NoDerivative,
-    complex_rules as complex_rules,
-    differentiable as differentiable,
-    is_undefined as is_undefined,
-    scalar_pullback as scalar_pullback,
-    scalar_pushforward as scalar_pushforward,
-    undefined as undefined,
-    without_derivative as without_derivative,
-)
-from ._contract._dtypes import (
-    ALL_DTYPES as ALL_DTYPES,
-    COMPLEX_DTYPES as COMPLEX_DTYPES,
-    CONTINUOUS_DTYPES as CONTINUOUS_DTYPES,
-    DISCRETE_DTYPES as DISCRETE_DTYPES,
-    FLOAT_DTYPES as FLOAT_DTYPES,
-    SIGNED_DTYPES as SIGNED_DTYPES,
-    UNSIGNED_DTYPES as UNSIGNED_DTYPES,
     dtype_of_number as dtype_of_number,
     is_complex as is_complex,
     is_discrete as is_discrete,
@@ -66,18 +48,33 @@ from ._contract._dtypes import (
     upcast as upcast,
     upcast_to_float as upcast_to_float,
 )
-from ._contract._op import (
+from ._normal_form import (
+    OneOp as OneOp,
+    ProgramBuilder as ProgramBuilder,
+    ScalarProgram as ScalarProgram,
+    ScalarStep as ScalarStep,
+    program_from_graph as program_from_graph,
+    program_of as program_of,
+)
+from ._op import (
     BinaryBitOp as BinaryBitOp,
     BinaryScalarOp as BinaryScalarOp,
     Comparison as Comparison,
-    ComplexError as ComplexError,
     FixedLogicalComparison as FixedLogicalComparison,
     ScalarOp as ScalarOp,
     ScalarTypeError as ScalarTypeError,
     UnaryBitOp as UnaryBitOp,
     UnaryScalarOp as UnaryScalarOp,
 )
-from ._contract._preferences import (
+from ._type import (
+    ComplexError as ComplexError,
+    OperatorSet as _OperatorSet,
+    ScalarConstant as ScalarConstant,
+    ScalarOperators as ScalarOperators,
+    ScalarType as ScalarType,
+    ScalarVariable as ScalarVariable,
+    as_scalar as as_scalar,
+    register_scalar_conversion as register_scalar_conversion,
     same_out as same_out,
     same_out_float_only as same_out_float_only,
     same_out_min8 as same_out_min8,
@@ -94,86 +91,61 @@ from ._contract._preferences import (
     upgrade_to_float64 as upgrade_to_float64,
     upgrade_to_float_no_complex as upgrade_to_float_no_complex,
 )
-from ._contract._record import (
-    ScalarRecord as ScalarRecord,
-)
-from ._contract._type import (
-    OperatorSet as _OperatorSet,
-    ScalarConstant as ScalarConstant,
-    ScalarOperators as ScalarOperators,
-    ScalarType as ScalarType,
-    ScalarVariable as ScalarVariable,
-    as_scalar as as_scalar,
-    register_scalar_conversion as register_scalar_conversion,
+from .special._error_functions import (
+    called_special_functions as called_special_functions,
+    special_arguments as special_arguments,
+    special_definitions as special_definitions,
+    special_functions as special_functions,
 )
 
 # Names that these define, written by tools/generate_names.py:
-#     _activations _arithmetic:abs=abs_ _cast _comparison _complex _composition._composite _compound
-#     _contract._chelpers _contract._cspecial _division _exponential _hyperbolic _logic _logistic
-#     _power:pow=pow_ _rounding _selection _trigonometric special
+#     _activations _arithmetic:abs=abs_ _c_functions _comparison _complex _composite _exponential:pow=pow_
+#     _trigonometric special
 # fmt: off
 # isort: off
 from ._activations import (
-    Relu as Relu, Softsign as Softsign, UltraFastSigmoid as UltraFastSigmoid, relu as relu, softsign as softsign,
+    Relu as Relu, Sigmoid as Sigmoid, Softplus as Softplus, Softsign as Softsign, UltraFastSigmoid as UltraFastSigmoid,
+    relu as relu, sigmoid as sigmoid, softplus as softplus, softsign as softsign,
     ultra_fast_sigmoid as ultra_fast_sigmoid,
 )
 from ._arithmetic import (
-    Abs as Abs, Add as Add, Mul as Mul, MulWithoutZeros as MulWithoutZeros, Neg as Neg, Sgn as Sgn, Sqr as Sqr,
-    Sub as Sub, abs_ as abs, add as add, mul as mul, mul_without_zeros as mul_without_zeros, neg as neg, sgn as sgn,
-    sqr as sqr, sub as sub,
+    Abs as Abs, Add as Add, Ceil as Ceil, Floor as Floor, IntDiv as IntDiv, Mod as Mod, Mul as Mul,
+    MulWithoutZeros as MulWithoutZeros, Neg as Neg, Reciprocal as Reciprocal,
+    RoundHalfAwayFromZero as RoundHalfAwayFromZero, RoundHalfToEven as RoundHalfToEven, Sgn as Sgn, Sqr as Sqr,
+    Sub as Sub, TrueDiv as TrueDiv, Trunc as Trunc, abs_ as abs, add as add, ceil as ceil, floor as floor,
+    int_div as int_div, mod as mod, mul as mul, mul_without_zeros as mul_without_zeros, neg as neg,
+    reciprocal as reciprocal, round_half_away_from_zero as round_half_away_from_zero,
+    round_half_to_even as round_half_to_even, sgn as sgn, sqr as sqr, sub as sub, true_div as true_div, trunc as trunc,
 )
-from ._cast import Cast as Cast, cast as cast
+from ._c_functions import helper_definitions as helper_definitions, named_helpers as named_helpers
 from ._comparison import (
-    EQ as EQ, GE as GE, GT as GT, InRange as InRange, IsInf as IsInf, IsNan as IsNan, LE as LE, LT as LT, NEQ as NEQ,
-    eq as eq, ge as ge, gt as gt, inclosedrange as inclosedrange, inopenrange as inopenrange, isinf as isinf,
-    isnan as isnan, le as le, lt as lt, neq as neq,
+    And as And, Clip as Clip, EQ as EQ, GE as GE, GT as GT, Identity as Identity, InRange as InRange, Invert as Invert,
+    IsInf as IsInf, IsNan as IsNan, LE as LE, LT as LT, Maximum as Maximum, Minimum as Minimum, NEQ as NEQ, Or as Or,
+    Second as Second, Switch as Switch, Xor as Xor, and_ as and_, clip as clip, eq as eq, ge as ge, gt as gt,
+    identity as identity, inclosedrange as inclosedrange, inopenrange as inopenrange, invert as invert, isinf as isinf,
+    isnan as isnan, le as le, lt as lt, maximum as maximum, minimum as minimum, neq as neq, or_ as or_,
+    second as second, switch as switch, xor as xor,
 )
 from ._complex import (
-    Angle as Angle, ComplexFromPolar as ComplexFromPolar, Conj as Conj, Imag as Imag, MakeComplex as MakeComplex,
-    Real as Real, angle as angle, complex_from_polar as complex_from_polar, conj as conj, imag as imag,
-    make_complex as make_complex, real as real,
+    Angle as Angle, Cast as Cast, ComplexFromPolar as ComplexFromPolar, Conj as Conj, Imag as Imag,
+    MakeComplex as MakeComplex, Real as Real, angle as angle, cast as cast, complex_from_polar as complex_from_polar,
+    conj as conj, imag as imag, make_complex as make_complex, real as real,
 )
-from ._composition._composite import Composite as Composite, program_for as program_for
-from ._compound import (
-    Cbrt as Cbrt, Deg2Rad as Deg2Rad, DirectionCosine as DirectionCosine, Hypot as Hypot, Log1mexp as Log1mexp,
-    LogAddExp as LogAddExp, Rad2Deg as Rad2Deg, cbrt as cbrt, deg2rad as deg2rad, direction_cosine as direction_cosine,
-    hypot as hypot, log1mexp as log1mexp, logaddexp as logaddexp, rad2deg as rad2deg,
-)
-from ._contract._chelpers import helper_definitions as helper_definitions, named_helpers as named_helpers
-from ._contract._cspecial import (
-    called_special_functions as called_special_functions, special_arguments as special_arguments,
-    special_definitions as special_definitions, special_functions as special_functions,
-)
-from ._division import (
-    IntDiv as IntDiv, Mod as Mod, Reciprocal as Reciprocal, TrueDiv as TrueDiv, int_div as int_div, mod as mod,
-    reciprocal as reciprocal, true_div as true_div,
-)
+from ._composite import Composite as Composite, program_for as program_for
 from ._exponential import (
-    Exp as Exp, Exp2 as Exp2, Expm1 as Expm1, Log as Log, Log10 as Log10, Log1p as Log1p, Log2 as Log2, exp as exp,
-    exp2 as exp2, expm1 as expm1, log as log, log10 as log10, log1p as log1p, log2 as log2,
-)
-from ._hyperbolic import (
-    ArcCosh as ArcCosh, ArcSinh as ArcSinh, ArcTanh as ArcTanh, Cosh as Cosh, Sinh as Sinh, Tanh as Tanh,
-    arccosh as arccosh, arcsinh as arcsinh, arctanh as arctanh, cosh as cosh, sinh as sinh, tanh as tanh,
-)
-from ._logic import (
-    And as And, Invert as Invert, Or as Or, Xor as Xor, and_ as and_, invert as invert, or_ as or_, xor as xor,
-)
-from ._logistic import Sigmoid as Sigmoid, Softplus as Softplus, sigmoid as sigmoid, softplus as softplus
-from ._power import Pow as Pow, Sqrt as Sqrt, pow_ as pow, sqrt as sqrt
-from ._rounding import (
-    Ceil as Ceil, Floor as Floor, RoundHalfAwayFromZero as RoundHalfAwayFromZero, RoundHalfToEven as RoundHalfToEven,
-    Trunc as Trunc, ceil as ceil, floor as floor, round_half_away_from_zero as round_half_away_from_zero,
-    round_half_to_even as round_half_to_even, trunc as trunc,
-)
-from ._selection import (
-    Clip as Clip, Identity as Identity, Maximum as Maximum, Minimum as Minimum, Second as Second, Switch as Switch,
-    clip as clip, identity as identity, maximum as maximum, minimum as minimum, second as second, switch as switch,
+    Cbrt as Cbrt, Deg2Rad as Deg2Rad, DirectionCosine as DirectionCosine, Exp as Exp, Exp2 as Exp2, Expm1 as Expm1,
+    Hypot as Hypot, Log as Log, Log10 as Log10, Log1mexp as Log1mexp, Log1p as Log1p, Log2 as Log2,
+    LogAddExp as LogAddExp, Pow as Pow, Rad2Deg as Rad2Deg, Sqrt as Sqrt, cbrt as cbrt, deg2rad as deg2rad,
+    direction_cosine as direction_cosine, exp as exp, exp2 as exp2, expm1 as expm1, hypot as hypot, log as log,
+    log10 as log10, log1mexp as log1mexp, log1p as log1p, log2 as log2, logaddexp as logaddexp, pow_ as pow,
+    rad2deg as rad2deg, sqrt as sqrt,
 )
 from ._trigonometric import (
-    ArcCos as ArcCos, ArcSin as ArcSin, ArcTan as ArcTan, ArcTan2 as ArcTan2, Cos as Cos, Sin as Sin,
-    SineQuotient as SineQuotient, Tan as Tan, arccos as arccos, arcsin as arcsin, arctan as arctan, arctan2 as arctan2,
-    cos as cos, sin as sin, sine_quotient as sine_quotient, tan as tan,
+    ArcCos as ArcCos, ArcCosh as ArcCosh, ArcSin as ArcSin, ArcSinh as ArcSinh, ArcTan as ArcTan, ArcTan2 as ArcTan2,
+    ArcTanh as ArcTanh, Cos as Cos, Cosh as Cosh, Sin as Sin, SineQuotient as SineQuotient, Sinh as Sinh, Tan as Tan,
+    Tanh as Tanh, arccos as arccos, arccosh as arccosh, arcsin as arcsin, arcsinh as arcsinh, arctan as arctan,
+    arctan2 as arctan2, arctanh as arctanh, cos as cos, cosh as cosh, sin as sin, sine_quotient as sine_quotient,
+    sinh as sinh, tan as tan, tanh as tanh,
 )
 from .special import (
     BetaInc as BetaInc, BetaIncInv as BetaIncInv, BetaLn as BetaLn, Chi2SF as Chi2SF, Erf as Erf, Erfc as Erfc,
@@ -192,24 +164,7 @@ from .special import (
 # fmt: on
 # End of the names that these define.
 
-_MODULES = (
-    _arithmetic,
-    _division,
-    _power,
-    _exponential,
-    _compound,
-    _trigonometric,
-    _hyperbolic,
-    special,
-    _logistic,
-    _activations,
-    _rounding,
-    _comparison,
-    _logic,
-    _selection,
-    _complex,
-    _cast,
-)
+_MODULES = (_arithmetic, _exponential, _trigonometric, special, _activations, _comparison, _complex)
 
 #: How to test each op: reference function, dtypes, domain and accuracy.
 records: tuple[ScalarRecord, ...] = tuple(record for module in _MODULES for record in module.RECORDS)
@@ -218,6 +173,10 @@ _OperatorSet.table.update({record.op.name: record.op for record in records})
 _OperatorSet.table.update({f"cast_{dtype}": cast(dtype) for dtype in ALL_DTYPES})
 
 __all__ = [
+    "called_special_functions",
+    "special_arguments",
+    "special_definitions",
+    "special_functions",
     "ALL_DTYPES",
     "BinaryBitOp",
     "BinaryScalarOp",
@@ -307,17 +266,16 @@ __all__ += [
     "RoundHalfToEven", "Second", "Sgn", "Sigmoid", "Sin", "SineQuotient", "Sinh", "Softplus", "Softsign", "Sqr",
     "Sqrt", "Sub", "Switch", "Tan", "Tanh", "TriGamma", "TrueDiv", "Trunc", "UltraFastSigmoid", "Xor", "Zeta", "abs",
     "add", "and_", "angle", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "betainc",
-    "betaincinv", "betaln", "called_special_functions", "cast", "cbrt", "ceil", "chi2sf", "clip", "complex_from_polar",
-    "conj", "cos", "cosh", "deg2rad", "direction_cosine", "eq", "erf", "erfc", "erfcinv", "erfcx", "erfinv", "exp",
-    "exp2", "expm1", "floor", "gamma", "gammainc", "gammainc_der", "gammaincc", "gammainccinv", "gammaincinv",
-    "gammal", "gammaln", "gammau", "ge", "gt", "helper_definitions", "hyp2f1", "hypot", "i0", "i1", "identity", "imag",
-    "inclosedrange", "inopenrange", "int_div", "invert", "isinf", "isnan", "iv", "ive", "j0", "j1", "jv", "kve", "le",
-    "log", "log10", "log1mexp", "log1p", "log2", "logaddexp", "lt", "make_complex", "maximum", "minimum", "mod", "mul",
+    "betaincinv", "betaln", "cast", "cbrt", "ceil", "chi2sf", "clip", "complex_from_polar", "conj", "cos", "cosh",
+    "deg2rad", "direction_cosine", "eq", "erf", "erfc", "erfcinv", "erfcx", "erfinv", "exp", "exp2", "expm1", "floor",
+    "gamma", "gammainc", "gammainc_der", "gammaincc", "gammainccinv", "gammaincinv", "gammal", "gammaln", "gammau",
+    "ge", "gt", "helper_definitions", "hyp2f1", "hypot", "i0", "i1", "identity", "imag", "inclosedrange",
+    "inopenrange", "int_div", "invert", "isinf", "isnan", "iv", "ive", "j0", "j1", "jv", "kve", "le", "log", "log10",
+    "log1mexp", "log1p", "log2", "logaddexp", "lt", "make_complex", "maximum", "minimum", "mod", "mul",
     "mul_without_zeros", "named_helpers", "neg", "neq", "or_", "owens_t", "pow", "program_for", "psi", "rad2deg",
     "real", "reciprocal", "relu", "round_half_away_from_zero", "round_half_to_even", "second", "sgn", "sigmoid", "sin",
-    "sine_quotient", "sinh", "softplus", "softsign", "special_arguments", "special_definitions", "special_functions",
-    "sqr", "sqrt", "sub", "switch", "tan", "tanh", "tri_gamma", "true_div", "trunc", "ultra_fast_sigmoid", "xor",
-    "zeta",
+    "sine_quotient", "sinh", "softplus", "softsign", "sqr", "sqrt", "sub", "switch", "tan", "tanh", "tri_gamma",
+    "true_div", "trunc", "ultra_fast_sigmoid", "xor", "zeta",
 ]
 # isort: on
 # fmt: on

@@ -1,19 +1,119 @@
-"""Parts of complex numbers, and complex numbers made of parts."""
+"""Conversion between element types, parts of complex numbers, and complex numbers made of parts."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from functools import cache
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ._arithmetic import Abs, Sgn, abs_, sgn
-from ._compound import direction_cosine
-from ._contract._cvalue import CValue, c_call, c_cast, c_helper
-from ._contract._derivative import ComplexRule, complex_rules, differentiable, zero_like
-from ._contract._dtypes import is_complex, is_discrete, part_dtype, upcast_to_float
-from ._contract._op import BinaryScalarOp, FloatFunction, UnaryScalarOp, arraywise, dtype_name, quiet
-from ._contract._record import REALS, ScalarRecord
+from ._derivative import REALS, ComplexRule, ScalarRecord, complex_rules, differentiable, zero_like
+from ._dtypes import (
+    CValue,
+    c_call,
+    c_cast,
+    c_helper,
+    check_dtype,
+    converted,
+    is_complex,
+    is_discrete,
+    part_dtype,
+    upcast_to_float,
+)
+from ._exponential import direction_cosine
+from ._op import BinaryScalarOp, FloatFunction, UnaryScalarOp, arraywise, dtype_name, quiet
+from ._type import ScalarType, specific_out
+
+# ---- Conversion between element types
+
+
+class Cast(UnaryScalarOp):
+    """The number converted to another dtype.
+
+    Parameters
+    ----------
+    dtype : str or ScalarType
+        The dtype of the result.
+    name : str, optional
+        Name for printing.
+
+    Raises
+    ------
+    TypeError
+        If `dtype` is no element type, or when a complex number is converted to a real one.
+    """
+
+    __props__: ClassVar[tuple[str, ...] | None] = ("dtype",)
+    exact = True
+
+    def __init__(self, dtype: str | ScalarType, name: str | None = None) -> None:
+        self.dtype = dtype.dtype if isinstance(dtype, ScalarType) else check_dtype(dtype)
+        self.name = name or f"Cast{{{self.dtype}}}"
+
+    @property
+    def o_type(self) -> ScalarType:
+        """The type of the result."""
+        return ScalarType(self.dtype)
+
+    @property
+    def output_types_preference(self) -> specific_out:
+        """Gives the type of the result, for any input."""
+        return specific_out(self.o_type)
+
+    def clone_float32(self) -> Cast:
+        """Return the conversion to float32 in place of that to float16."""
+        return cast("float32") if self.dtype == "float16" else self
+
+    def result_dtypes(self, *dtypes: str) -> tuple[str, ...]:
+        """The dtype that the op was made for."""
+        if is_complex(dtypes[0]) and not is_complex(self.dtype):
+            raise self.refuse(dtypes, "a complex number has no real value", "take the real part, or abs, first")
+        return (self.dtype,)
+
+    @arraywise
+    @quiet
+    def impl(self, *values: Any) -> Any:
+        """Convert with NumPy."""
+        return converted(np.asarray(values[0]), self.dtype)[()]
+
+    def c_expression(self, args: Sequence[CValue], result: str) -> str:
+        """Convert in C, to the numbers that `impl` gives."""
+        return c_cast(args[0], result)
+
+
+@cache
+def cast(dtype: str) -> Cast:
+    """Give the op that converts to `dtype`.
+
+    Parameters
+    ----------
+    dtype : str
+        The dtype of the result.
+
+    Returns
+    -------
+    Cast
+
+    Examples
+    --------
+    >>> cast("float32").impl(1).dtype.name
+    'float32'
+    """
+    return Cast(dtype)
+
+
+@differentiable(Cast)
+def _cast(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
+    return [seed]
+
+
+def _converted(dtype: str) -> Any:
+    return lambda x: x.astype(dtype)
+
+
+# ---- Parts of complex numbers, and complex numbers made of parts
 
 
 class Real(UnaryScalarOp):
@@ -257,7 +357,13 @@ complex_rules.register(Sgn)(
 )
 
 #: Real numbers only: complex ones have tests of their own.
+
+
 RECORDS = (
+    *(
+        ScalarRecord(cast(dtype), _converted(dtype), REALS, smooth=dtype.startswith("float"))
+        for dtype in ("bool", "int8", "uint8", "int32", "int64", "float32", "float64")
+    ),
     ScalarRecord(real, lambda x: x, REALS),
     ScalarRecord(imag, np.zeros_like, REALS, smooth=False),
     ScalarRecord(conj, lambda x: x, REALS),

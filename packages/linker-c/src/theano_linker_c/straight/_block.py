@@ -11,15 +11,23 @@ import numpy as np
 
 from theano_graph import format_error, record
 
-from .._instructions._data import Instruction
 from ..codegen.ir import Check, Index, LoopKind, Statement, value_of_text
 from ..codegen.passes import named_in
 from ..kernels import memory_type
-from ._arrays import CArray, Root, contiguous_strides
-from ._lengths import ONE, ZERO, Length, as_length
-from ._nest import Nest, joined_nest
-from ._rules import NoStraightForm
-from ._statements import Statements
+from ..runtime._instructions import Instruction
+from ._arrays import (
+    ONE,
+    ZERO,
+    CArray,
+    Length,
+    Nest,
+    NoStraightForm,
+    Root,
+    Statements,
+    as_length,
+    contiguous_strides,
+    joined_nest,
+)
 
 __all__ = ["Block", "Message", "Place", "Step", "takes_memory"]
 

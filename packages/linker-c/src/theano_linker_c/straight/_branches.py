@@ -1,4 +1,4 @@
-"""Choices between two groups of values: the needs of only one of them are computed where that one is chosen."""
+"""Choices between two groups of values, bodies of loops and branches, and new values written over old ones."""
 
 from __future__ import annotations
 
@@ -8,15 +8,85 @@ from typing import TypeAlias
 
 from theano_graph import record
 
-from .._instructions._data import Instruction, Program, array_spec_of
-from .._instructions._schedule import Branch
+from ..codegen.ir import Statement
+from ..codegen.passes import hoisted
 from ..kernels import memory_type
-from ._arrays import CArray, Root, contiguous_strides
+from ..runtime._instructions import Branch, Instruction, Program, array_spec_of
+from ._arrays import CArray, Length, Root, contiguous_strides, product_of
 from ._block import Block, Place
-from ._bodies import Body, RowPlace
-from ._lengths import Length, product_of
 
-__all__ = ["Choice", "Registers", "Targets", "arranged_branches", "emit_choice"]
+# ---- Bodies of loops and branches: invariant statements before them, and memory for their results
+
+
+class Body:
+    """The statements between the braces of a loop or a branch, while they are written.
+
+    They are kept apart from those around them until they are complete, so that others can be put before them: memory
+    for results whose shapes the body tells, and lengths that are the same in each step.
+    """
+
+    def __init__(self, block: Block) -> None:
+        self.block = block
+        self.mark = block.names
+        self.time = block.time
+        self.roots = len(block.roots)
+        self.statements: list[Statement] = []
+        self._outer: list[Statement] = []
+        self._parted: tuple[int, tuple[list[Statement], list[Statement], set[str]]] | None = None
+
+    def begin(self) -> None:
+        """Let the statements that follow be those of the body."""
+        self._outer, self.block.statements = self.block.statements, self.statements
+
+    def pause(self) -> None:
+        """Let the statements that follow be those around the body again."""
+        self.statements, self.block.statements = self.block.statements, self._outer
+
+    def take_before(self) -> list[Statement]:
+        """Take out the statements that can stand before the braces, and return them."""
+        before, self.statements, _ = self._parts()
+        self._parted = None
+        return before
+
+    def is_outside(self, lengths: Sequence[Length]) -> bool:
+        """Tell whether lengths are known before the braces, or can be."""
+        names = [name for length in lengths for name in length.names if not self._is_fixed(name)]
+        return not names or self._parts()[2].issuperset(names)
+
+    def _is_fixed(self, name: str) -> bool:
+        return self.block.is_fixed(name, self.mark)
+
+    def _parts(self) -> tuple[list[Statement], list[Statement], set[str]]:
+        """Return the statements that can stand before the braces, the others, and the variables of the first."""
+        count = len(self.statements)
+        if self._parted is None or self._parted[0] != count:
+            self._parted = count, hoisted(self.statements, self._is_fixed)
+        return self._parted[1]
+
+
+class RowPlace:
+    """Memory for a value of a body, whose shape the body tells.
+
+    Parameters
+    ----------
+    body : Body
+    dtype : str
+    shape : tuple of Length, optional
+        Where it is known before.
+    """
+
+    def __init__(self, body: Body, dtype: str, shape: tuple[Length, ...] | None = None) -> None:
+        self.body, self.dtype, self.shape = body, dtype, shape
+        self.pointer = body.block.fresh("p")
+        self.root = Root("result", self.pointer, dtype, Length(1))
+
+    def takes(self, dtype: str, shape: tuple[Length, ...]) -> bool:
+        """Tell whether a value can be put there: memory is there if its lengths are known before."""
+        fits = self.body.is_outside(shape) if self.shape is None else shape == self.shape
+        return dtype == self.dtype and fits
+
+
+# ---- Choices between two groups of values: the needs of only one of them are computed where that one is chosen
 
 Registers: TypeAlias = "dict[int, CArray]"
 Targets: TypeAlias = "Mapping[int, Place]"
@@ -260,3 +330,55 @@ def _dtypes(block: Block, choice: Choice) -> list[str]:
     if any(spec is None for spec in specs):
         raise block.refuse("a choice between values that are no arrays", "choose between arrays")
     return [spec.dtype for spec in specs if spec is not None]
+
+
+# ---- New values that are written over old ones, once nobody reads these any more
+
+
+def _read_by(step: Instruction | Choice) -> set[int]:
+    """Return the registers that a step reads, and those of its sides."""
+    if not isinstance(step, Choice):
+        return set(step.inputs)
+    inside = {register for side in step.sides for inner in side for register in _read_by(inner)}
+    return {*step.instruction.inputs, *inside}
+
+
+def emit_replacing(
+    block: Block,
+    program: Program,
+    steps: Steps,
+    arrays: Registers,
+    targets: Targets,
+    replaced: Mapping[int, Place],
+    emit: Callable[[Block, Steps, Registers, Targets], None],
+) -> None:
+    """Write steps; one that gives the new value of an array that no later step reads may write it in place.
+
+    Parameters
+    ----------
+    block : Block
+    program : Program
+    steps : sequence of Instruction or Choice
+    arrays, targets : mapping
+        As for the steps.
+    replaced : mapping of int to Place
+        Registers of new values, and the memory of the old ones.
+    emit : callable
+        Writes steps.
+    """
+    last: dict[int, int] = {}
+    for position, step in enumerate(steps):
+        last.update(dict.fromkeys(_read_by(step), position))
+    last.update(dict.fromkeys([*program.outputs, *(register for register, _ in program.updates)], len(steps)))
+    for position, step in enumerate(steps):
+        own: dict[int, Place] = {}
+        for register in () if isinstance(step, Choice) else step.outputs:
+            target = replaced.get(register)
+            if target is not None and all(
+                last.get(other, -1) <= position for other, x in arrays.items() if x.root is target.root
+            ):
+                own[register] = target
+        emit(block, [step], arrays, {**targets, **own})
+
+
+__all__ = ["Body", "RowPlace", "Choice", "Registers", "Targets", "arranged_branches", "emit_choice", "emit_replacing"]

@@ -1,15 +1,17 @@
-"""Elementwise operations and reductions as loops."""
+"""Elementwise operations and reductions as loops; special functions that they call, and copies."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+
+from theano_graph import Apply
 
 from ..codegen import named
 from ..codegen.ir import Accumulate, Expression, Index, Joined, Scheme, Total, Value
-from ..codegen.lower import program_statements
-from ..codegen.passes import named_in
+from ..codegen.passes import named_in, program_statements
 from ..codegen.print import expression_value
 from ..kernels import ArgmaxKernel, ElementwiseKernel, Reduction, ReductionKernel
+from ..ops import DeepCopyOp, PdbBreakpoint, Print, ViewOp
 from ..scalar import (
     CValue,
     OneOp,
@@ -19,15 +21,33 @@ from ..scalar import (
     is_complex,
     is_discrete,
     program_for,
+    special_functions,
 )
-from ._arrays import CArray
+from ._arrays import ONE, ZERO, CArray, Length, Nest, product_of, straight_kernel, straight_op
 from ._block import Block
-from ._lengths import ONE, ZERO, Length, product_of
-from ._nest import Nest
-from ._rules import straight_kernel
-from ._special import take_special
 
-__all__ = ["broadcast_shape", "spread_strides"]
+# ---- Special functions that scalar code calls: those of the library are put into the file, others are refused
+
+
+def take_special(block: Block, names: Iterable[str]) -> None:
+    """Put the special functions among some names into the file.
+
+    Raises
+    ------
+    NoStraightForm
+        If there is none in C.
+    """
+    for name in sorted(names):
+        if name == "_Complex" or name.endswith(("_complex64", "_complex128")):
+            raise block.refuse("complex numbers have no form in C", "compute with real and imaginary parts")
+        if name.startswith("theano_special_"):
+            if name not in special_functions():
+                function = name.removeprefix("theano_special_")
+                raise block.refuse(f"the function {function} has no form in C", "leave this operation to Python")
+            block.routines.add(name)
+
+
+# ---- Elementwise operations and reductions as loops
 
 #: Partial results that are kept side by side, so that additions need not wait for each other.
 LANES = 8
@@ -238,3 +258,23 @@ def _argmax(kernel: ArgmaxKernel, block: Block, inputs: Sequence[CArray]) -> lis
             block.line(f"{count}++;", changes=(count,))
         block.store(result, at, CValue(position, "int64"))
     return [result]
+
+
+# ---- Ops that return their operand: nothing is copied, since no statement changes a value that another one reads
+#
+# A print hands its value on and prints nothing: exported code has no place to print to. A breakpoint is refused.
+
+__all__: list[str] = []
+
+
+@straight_op.register(DeepCopyOp, ViewOp, Print)
+def _same(node: Apply, block: Block, inputs: Sequence[CArray]) -> Sequence[CArray]:
+    return inputs[:1]
+
+
+@straight_op.register(PdbBreakpoint)
+def _breakpoint(node: Apply, block: Block, inputs: Sequence[CArray]) -> Sequence[CArray]:
+    raise block.refuse("there is no debugger in exported code", "take the breakpoint out of the expression")
+
+
+__all__ = ["take_special", "broadcast_shape", "spread_strides"]

@@ -1,4 +1,4 @@
-"""From a program to straight-line C: each instruction by the rule of its kernel or op."""
+"""From a program to straight-line C, each instruction by the rule of its kernel or op; programs inside of programs."""
 
 from __future__ import annotations
 
@@ -9,21 +9,19 @@ import numpy as np
 
 from theano_graph import Apply, record
 
-from .._instructions._data import Instruction, Program
-from .._instructions._forms import KernelForm
+from .._function import Function
+from .._lazy import import_straight_rules
 from .._perform import perform_runner
-from .._straight_modules import import_straight_rules
 from ..kernels import ArrayRoutineKernel, FullKernel, Kernel
+from ..program import lower
+from ..runtime._instructions import Instruction, KernelForm, Program
 from ..targets import Target
-from ._arrays import CArray, Root
+from ._arrays import CArray, Length, Root, straight_kernel, straight_op
 from ._block import Block, Place, Step
-from ._branches import Choice, Registers, Targets, arranged_branches, emit_choice
-from ._known_indices import looked_up_registers
-from ._lengths import Length
-from ._replacing import emit_replacing
-from ._rules import straight_kernel, straight_op
+from ._branches import Choice, Registers, Targets, arranged_branches, emit_choice, emit_replacing
+from ._indexing import looked_up_registers
 
-__all__ = ["STRAIGHT", "StraightTarget", "Wanted", "emit_program"]
+# ---- From a program to straight-line C: each instruction by the rule of its kernel or op
 
 #: Arrays with no more elements than this are computed when the code is generated, where all operands are known.
 _FOLDED = 4096
@@ -191,3 +189,86 @@ def _folded(block: Block, instruction: Instruction, inputs: Sequence[CArray]) ->
     if not all(isinstance(value, np.ndarray) and value.size <= _FOLDED for value in values):
         return None
     return [block.constant(value) for value in values]
+
+
+# ---- Programs inside of programs: those of ops that hold a graph, written into the block of the program around them
+
+
+def function_program(fn: Function) -> Program:
+    """Return the program of a compiled function, lowered for :data:`STRAIGHT`."""
+    wiring = fn.wiring
+    return lower(
+        fn.maker.fgraph,
+        arguments=wiring.arguments,
+        cells=wiring.cells,
+        updates=wiring.updates,
+        n_outputs=wiring.n_outputs,
+        target=STRAIGHT,
+        lazy=False,
+    )
+
+
+def stand_in(x: CArray, *, values: bool = True) -> CArray:
+    """Return an array in the memory of another one that statements must not write.
+
+    Parameters
+    ----------
+    x : CArray
+    values : bool
+        Whether the known elements hold for it, too.
+    """
+    root = Root("argument", x.root.name, x.root.dtype, x.root.size)
+    if values:
+        return CArray(x.dtype, x.shape, x.strides, x.pointer, root, x.value, x.numbers)
+    return CArray(x.dtype, x.shape, x.strides, x.pointer, root)
+
+
+def emit_inner(
+    block: Block, program: Program, inputs: Sequence[CArray], targets: Mapping[int, Place] | None = None
+) -> list[CArray]:
+    """Write a program whose arguments are given arrays, and return its outputs.
+
+    Parameters
+    ----------
+    block : Block
+    program : Program
+        Without cells.
+    inputs : sequence of CArray
+        Those of :func:`stand_in`, or others whose memory is not to be written.
+    targets : mapping of int to Place, optional
+        Registers whose values should be put into given memory, where the rule for their node has a choice.
+    """
+    arrays = {parameter.register: x for parameter, x in zip(program.inputs, inputs, strict=True)}
+    emit_program(block, program, arrays, targets)
+    return [arrays[register] for register in program.outputs]
+
+
+def inline_program(block: Block, program: Program, inputs: Sequence[CArray]) -> list[CArray]:
+    """Write a program in place of the present instruction, and return the results of that."""
+    values = [stand_in(x) for x in inputs]
+    roots = {id(x.root): operand.root for x, operand in zip(values, inputs, strict=True)}
+    outputs = emit_inner(block, program, values)
+    counted = set()
+    results = []
+    for register, x in zip(program.outputs, outputs, strict=True):
+        root = roots.get(id(x.root))
+        if root is not None:
+            x = CArray(x.dtype, x.shape, x.strides, x.pointer, root, x.value, x.numbers)
+        elif register not in counted and x.root.readers:
+            # From now on the registers of the program around read it.
+            counted.add(register)
+            x.root.readers -= 1
+        results.append(x)
+    return results
+
+
+__all__ = [
+    "STRAIGHT",
+    "StraightTarget",
+    "Wanted",
+    "emit_program",
+    "emit_inner",
+    "function_program",
+    "inline_program",
+    "stand_in",
+]

@@ -13,17 +13,15 @@ from typing import TypeAlias
 
 from theano_graph import Variable
 
-from .._instructions._data import Program, array_spec_of
 from ..codegen.ir import Joined, Let, Statement, value_of_text
 from ..kernels import memory_type
-from ..program._loop import LoopSpec, ResultKind
+from ..program import LoopSpec, ResultKind
+from ..runtime._instructions import Program, array_spec_of
 from ..scalar import CValue, add
-from ._arrays import CArray, Root, contiguous_strides
+from ._arrays import ONE, ZERO, CArray, Length, Root, contiguous_strides, product_of
 from ._block import Block, Place, takes_memory
-from ._bodies import Body, RowPlace
-from ._emit import Wanted
-from ._inner import emit_inner, stand_in
-from ._lengths import ONE, ZERO, Length, product_of
+from ._branches import Body, RowPlace
+from ._emit import Wanted, emit_inner, stand_in
 
 __all__ = ["emit_loop"]
 

@@ -16,10 +16,8 @@ from ..kernels import (
     TransposeKernel,
 )
 from ..scalar import CValue, add, c_cast, c_type, mul
-from ._arrays import CArray, contiguous_strides
+from ._arrays import ONE, ZERO, CArray, Length, contiguous_strides, product_of, straight_kernel
 from ._block import Block
-from ._lengths import ONE, ZERO, Length, product_of
-from ._rules import straight_kernel
 
 __all__: list[str] = []
 

@@ -142,7 +142,7 @@ _BAD_NAMES = (
     *(
         ("copyreg", "_reconstructor"),
         ("theano_tensor.io", "LoadFromDisk"),
-        ("theano_linker_c.cop._ops._external", "COp"),
+        ("theano_linker_c.cop._external", "COp"),
     ),
     *(("functools", "partial"), ("operator", "attrgetter"), ("types", "CodeType"), ("ctypes", "CDLL")),
 )

@@ -1,4 +1,4 @@
-/* What the code that all kernels share knows of them. Same numbers as in kernels/_description/_shared_code.py. */
+/* What the code that all kernels share knows of them. Same numbers as in kernels/_source.py. */
 #ifndef THEANO_LINKER_C_BLOCKS_H
 #define THEANO_LINKER_C_BLOCKS_H
 

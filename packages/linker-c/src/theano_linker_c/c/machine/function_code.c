@@ -186,7 +186,7 @@ PyObject *machine_on_busy(PyObject *self, PyObject *args) {
 }
 
 /* Method `add_code(address, forms, held, seconds)`: code that takes the arguments, then the shared variables, as
- * loop_code/_job.py describes them, and how long a call takes without it. Returns whether it is taken. */
+ * loop_code.py describes them, and how long a call takes without it. Returns whether it is taken. */
 PyObject *machine_add_code(PyObject *self, PyObject *args) {
     Machine *m = (Machine *)self;
     unsigned long long address;

@@ -132,7 +132,7 @@ static PyObject *call(Machine *m, Call *c, uintptr_t address, const int64_t *for
 }
 
 /* Method `run_loop_code(address, forms, steps, values)`: `forms` are numbers that describe values and results, see
- * loop_code/_job.py. Returns how many steps were done and the list of results; None where the values do not fit; or the
+ * loop_code.py. Returns how many steps were done and the list of results; None where the values do not fit; or the
  * number of the error that the function has found. */
 static PyObject *run_loop_code(Machine *m, PyObject *args) {
     unsigned long long address;

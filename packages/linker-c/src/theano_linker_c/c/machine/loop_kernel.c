@@ -7,8 +7,8 @@
 /* Elements of a block, for which it does the work where there are fewer, too. */
 #define LEAST_ELEMENTS 8
 
-/* Do some steps, of which each operand moves by so many bytes; 0 where operands lie in another way (kernels/_loop.py).
- */
+/* Do some steps, of which each operand moves by so many bytes; 0 where operands lie in another way
+ * (kernels/_elementwise.py). */
 typedef int (*whole_fn)(int64_t steps, int64_t n, char *const *data, const int64_t *strides, const int64_t *moves);
 
 /* Where an operand lies in the next run; how far it moves from run to run, or with what it changes places. */

@@ -1,7 +1,7 @@
 /* Instructions that run the C code of a user's op: a function behind a pointer, without a Python frame. */
 #include "runtime.h"
 
-/* The beginning of what cop/_compilation/thunk.h calls by the same name. */
+/* The beginning of what cop/thunk.h calls by the same name. */
 #define THUNK_NAME "theano_linker_c.thunk"
 typedef struct Thunk Thunk;
 struct Thunk {

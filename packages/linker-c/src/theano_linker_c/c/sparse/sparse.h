@@ -4,7 +4,7 @@
 
 #include "runtime.h"
 
-/* Same numbers as `CompressedTask` in kernels/_compressed.py. */
+/* Same numbers as `CompressedTask` in kernels/_routines.py. */
 enum {
     SPARSE_DOT,
     SPARSE_USMM,

@@ -1,50 +1,36 @@
 """Special functions: of error, gamma, beta, Bessel and others."""
 
-from .._contract._record import ScalarRecord
-from . import _bessel, _error_functions, _gamma, _hypergeometric, _incomplete, _inverses, _zeta
+from .._derivative import ScalarRecord
+from . import _error_functions, _gamma, _incomplete
 
 # Names that these define, written by tools/generate_names.py:
-#     _bessel _error_functions _gamma _hypergeometric _incomplete _inverses _zeta
+#     _error_functions _gamma _incomplete
 # fmt: off
 # isort: off
-from ._bessel import (
-    I0 as I0, I1 as I1, Iv as Iv, Ive as Ive, J0 as J0, J1 as J1, Jv as Jv, Kve as Kve, i0 as i0, i1 as i1, iv as iv,
-    ive as ive, j0 as j0, j1 as j1, jv as jv, kve as kve,
-)
 from ._error_functions import (
     Erf as Erf, Erfc as Erfc, Erfcinv as Erfcinv, Erfcx as Erfcx, ErfcxIntegral as ErfcxIntegral, Erfinv as Erfinv,
-    erf as erf, erfc as erfc, erfcinv as erfcinv, erfcx as erfcx, erfinv as erfinv,
+    Hyp2F1 as Hyp2F1, OwensT as OwensT, erf as erf, erfc as erfc, erfcinv as erfcinv, erfcx as erfcx, erfinv as erfinv,
+    hyp2f1 as hyp2f1, owens_t as owens_t,
 )
 from ._gamma import (
-    Gamma as Gamma, GammaLn as GammaLn, PolyGamma as PolyGamma, Psi as Psi, TriGamma as TriGamma, gamma as gamma,
-    gammaln as gammaln, psi as psi, tri_gamma as tri_gamma,
+    Gamma as Gamma, GammaLn as GammaLn, I0 as I0, I1 as I1, Iv as Iv, Ive as Ive, J0 as J0, J1 as J1, Jv as Jv,
+    Kve as Kve, PolyGamma as PolyGamma, Psi as Psi, TriGamma as TriGamma, Zeta as Zeta, gamma as gamma,
+    gammaln as gammaln, i0 as i0, i1 as i1, iv as iv, ive as ive, j0 as j0, j1 as j1, jv as jv, kve as kve, psi as psi,
+    tri_gamma as tri_gamma, zeta as zeta,
 )
-from ._hypergeometric import Hyp2F1 as Hyp2F1, OwensT as OwensT, hyp2f1 as hyp2f1, owens_t as owens_t
 from ._incomplete import (
-    BetaInc as BetaInc, BetaLn as BetaLn, Chi2SF as Chi2SF, GammaInc as GammaInc, GammaIncC as GammaIncC,
-    GammaIncDer as GammaIncDer, GammaL as GammaL, GammaU as GammaU, betainc as betainc, betaln as betaln,
-    chi2sf as chi2sf, gammainc as gammainc, gammainc_der as gammainc_der, gammaincc as gammaincc, gammal as gammal,
-    gammau as gammau,
+    BetaInc as BetaInc, BetaIncInv as BetaIncInv, BetaLn as BetaLn, Chi2SF as Chi2SF, GammaInc as GammaInc,
+    GammaIncC as GammaIncC, GammaIncCInv as GammaIncCInv, GammaIncDer as GammaIncDer, GammaIncInv as GammaIncInv,
+    GammaL as GammaL, GammaU as GammaU, betainc as betainc, betaincinv as betaincinv, betaln as betaln,
+    chi2sf as chi2sf, gammainc as gammainc, gammainc_der as gammainc_der, gammaincc as gammaincc,
+    gammainccinv as gammainccinv, gammaincinv as gammaincinv, gammal as gammal, gammau as gammau,
 )
-from ._inverses import (
-    BetaIncInv as BetaIncInv, GammaIncCInv as GammaIncCInv, GammaIncInv as GammaIncInv, betaincinv as betaincinv,
-    gammainccinv as gammainccinv, gammaincinv as gammaincinv,
-)
-from ._zeta import Zeta as Zeta, zeta as zeta
 # isort: on
 # fmt: on
 # End of the names that these define.
 
 #: How to test each op.
-RECORDS: tuple[ScalarRecord, ...] = (
-    *_error_functions.RECORDS,
-    *_gamma.RECORDS,
-    *_incomplete.RECORDS,
-    *_bessel.RECORDS,
-    *_inverses.RECORDS,
-    *_hypergeometric.RECORDS,
-    *_zeta.RECORDS,
-)
+RECORDS: tuple[ScalarRecord, ...] = (*_error_functions.RECORDS, *_gamma.RECORDS, *_incomplete.RECORDS)
 
 __all__: list[str] = []
 

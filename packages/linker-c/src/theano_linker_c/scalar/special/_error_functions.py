@@ -1,21 +1,142 @@
-"""The error function and its relatives; formulas from DLMF, chapter 7."""
+"""The error function and its relatives, functions of Gauss and Owen, and the common part of special functions."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
 
+from ..._c_interface import called, function_name, functions_of, read_code, with_called
 from ..._lazy import scipy_special
-from .._contract._cvalue import CValue, c_call, c_cast, c_type
-from .._contract._derivative import differentiable, real_operands
-from .._contract._op import FloatFunction, UnaryScalarOp, arraywise, dtype_name, quiet
-from .._contract._record import REALS, ScalarRecord
+from .._derivative import REALS, ScalarRecord, differentiable, real_operands, undefined
+from .._dtypes import CValue, c_call, c_cast, c_special, c_type
 from .._exponential import exp
-from ._base import SpecialFunction, checked_order
+from .._op import BinaryScalarOp, FloatFunction, ScalarTypeError, UnaryScalarOp, arraywise, dtype_name, quiet
+
+# ---- Special functions as text in C, for exported code and for devices; on the CPU they are functions of SciPy
+#
+# They are written from published formulas, whose numbers are those of the Digital Library of Mathematical Functions.
+# All
+# compute with doubles, without recursion, for which devices have no stack. The text is C99, CUDA and OpenCL alike.
+
+_FILES = ("gamma.h", "errors.h", "bessel.h", "incomplete.h")
+_PREFIX = "theano_special_"
+#: Name in `scipy.special` -> number of arguments, as the classes of ops declare it.
+_arguments: dict[str, int] = {}
+
+
+def declare_special(name: str, count: int) -> None:
+    """Declare the number of arguments of a special function."""
+    _arguments[name] = count
+
+
+def special_arguments(name: str) -> int:
+    """Return how many arguments a special function has, by its name in `scipy.special`.
+
+    Examples
+    --------
+    >>> special_arguments("gammainc")
+    2
+    """
+    return _arguments.get(name, 1)
+
+
+@cache
+def special_functions() -> Mapping[str, str]:
+    """Return the text of each function by its name; their callees have names of their own.
+
+    Examples
+    --------
+    >>> "theano_special_gammaln" in special_functions()
+    True
+    """
+    parts = [part for name in _FILES for part in functions_of(read_code("special", name))]
+    return MappingProxyType({function_name(part): part for part in parts})
+
+
+def called_special_functions(text: str) -> list[str]:
+    """Return the special functions that a text calls, by their names in `scipy.special`.
+
+    Examples
+    --------
+    >>> called_special_functions("y = theano_special_gammaln(x, 0);")
+    ['gammaln']
+    """
+    return [name.removeprefix(_PREFIX) for name in called(text) if name.startswith(_PREFIX)]
+
+
+def special_definitions(names: Iterable[str]) -> list[str]:
+    """Return the definitions of special functions; callees come first.
+
+    Parameters
+    ----------
+    names : iterable of str
+        As :func:`called_special_functions` gives them.
+
+    Raises
+    ------
+    KeyError
+        If there is no text of one of them: its name.
+
+    Examples
+    --------
+    >>> len(special_definitions(["gammaln"]))
+    2
+    """
+    names_needed = list(names)
+    for name in names_needed:
+        if _PREFIX + name not in special_functions():
+            raise KeyError(name)
+    return with_called([_PREFIX + name for name in names_needed], special_functions())
+
+
+# ---- The common part of special functions
+
+
+def checked_order(name: str, order: Any) -> int:
+    """Return the order of a derivative; ScalarTypeError if it is no whole number from 1 to 20."""
+    if isinstance(order, bool) or not isinstance(order, int) or not 1 <= order <= 20:
+        raise ScalarTypeError(f"the order of {name} is a whole number from 1 to 20, not {order!r}")
+    return order
+
+
+class SpecialFunction(FloatFunction):
+    """A function that SciPy's code computes in double precision, for all dtypes of the result.
+
+    Both machines call the same code. The C library has some of these functions too, but differs from SciPy at poles
+    and infinities, and by many units in the last place for large arguments.
+    """
+
+    complex_ok = False
+    cost = 100
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if cls.name and cls.nin > 0:
+            declare_special(cls.name, cls.nin)
+
+    @arraywise
+    @quiet
+    def impl(self, *values: Any) -> Any:
+        """Call SciPy's function on doubles."""
+        dtype = self.result_dtypes(*map(dtype_name, values))[0]
+        doubles = [np.asarray(value).astype("float64", copy=False) for value in values]
+        return np.asarray(self.compute(*doubles), dtype=dtype)[()]
+
+    def compute(self, *values: Any) -> Any:
+        """Give the values for arrays of doubles."""
+        return getattr(scipy_special(), type(self).name)(*values)
+
+    def c_expression(self, args: Sequence[CValue], result: str) -> str:
+        """Call SciPy's function through a pointer."""
+        return c_special(type(self).name, result, *args)
+
+
+# ---- The error function and its relatives; formulas from DLMF, chapter 7
 
 
 class _ErrorFunction(FloatFunction):
@@ -206,6 +327,52 @@ def _first_integral(x: Any) -> Any:
     return np.where(x > 1, np.where(x == np.inf, 0, far), near).astype(dtype)
 
 
+# ---- The hypergeometric function of Gauss, and the function of Owen
+
+
+class OwensT(SpecialFunction, BinaryScalarOp):
+    """Owen's function T of h and a: the integral of ``exp(-h**2 * (1 + t**2) / 2) / (1 + t**2) / (2 * pi)`` to a."""
+
+    name = "owens_t"
+
+
+class Hyp2F1(SpecialFunction):
+    """Hypergeometric function of Gauss, of a, b, c and z."""
+
+    name = "hyp2f1"
+    nin = 4
+
+
+owens_t = OwensT()
+hyp2f1 = Hyp2F1()
+
+
+@differentiable(OwensT)
+def _owens_t(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
+    h, a = real_operands(inputs, output)
+    square = h * h * -0.5
+    by_h = exp(square) * erf(a * h * math.sqrt(0.5)) * (-0.5 / math.sqrt(2 * math.pi))
+    ratio = a * a + 1.0
+    return [seed * by_h, seed * exp(square * ratio) / ratio * (0.5 / math.pi)]
+
+
+@differentiable(Hyp2F1)
+def _hyp2f1(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
+    # DLMF 15.5.1
+    a, b, c, z = real_operands(inputs, output)
+    reason = undefined("the parameters a, b and c of hyp2f1, for which there is no closed form")
+    slope = a * b / c * hyp2f1(a + 1.0, b + 1.0, c + 1.0, z)
+    return [reason, reason, reason, seed * slope]
+
+
+def _reference_in_doubles(name: str) -> Any:
+    def function(*values: Any) -> Any:
+        dtype = np.result_type(*values, np.float32)
+        return getattr(scipy_special(), name)(*(np.asarray(x, dtype="float64") for x in values)).astype(dtype)
+
+    return function
+
+
 RECORDS = (
     ScalarRecord(ErfcxIntegral(1), _first_integral, REALS, ulp=256.0),
     ScalarRecord(erf, _reference("erf"), REALS),
@@ -213,4 +380,24 @@ RECORDS = (
     ScalarRecord(erfcx, _reference("erfcx"), REALS),
     ScalarRecord(erfinv, _reference("erfinv"), REALS, low=-0.95, high=0.95),
     ScalarRecord(erfcinv, _reference("erfcinv"), REALS, low=0.05, high=1.95),
+    ScalarRecord(owens_t, _reference_in_doubles("owens_t"), REALS),
+    ScalarRecord(hyp2f1, _reference_in_doubles("hyp2f1"), REALS, low=0.1, high=0.8, parameters=3),
 )
+
+__all__ = [
+    "Erf",
+    "Erfc",
+    "Erfcinv",
+    "Erfcx",
+    "ErfcxIntegral",
+    "Erfinv",
+    "Hyp2F1",
+    "OwensT",
+    "erf",
+    "erfc",
+    "erfcinv",
+    "erfcx",
+    "erfinv",
+    "hyp2f1",
+    "owens_t",
+]

@@ -1,4 +1,4 @@
-"""Incomplete gamma and beta functions; formulas from DLMF, chapter 8."""
+"""Incomplete gamma and beta functions, and their inverses."""
 
 from __future__ import annotations
 
@@ -8,16 +8,15 @@ from typing import Any
 import numpy as np
 
 from ..._lazy import scipy_special
-from .._comparison import eq
-from .._contract._cvalue import CValue, c_cast, c_special, c_type
-from .._contract._derivative import differentiable, real_operands, undefined
-from .._contract._op import BinaryScalarOp
-from .._contract._record import REALS, ScalarRecord
+from .._comparison import eq, or_, switch
+from .._derivative import REALS, ScalarRecord, differentiable, real_operands, undefined
+from .._dtypes import CValue, c_cast, c_special, c_type
 from .._exponential import exp, log, log1p
-from .._logic import or_
-from .._selection import switch
-from ._base import SpecialFunction
+from .._op import BinaryScalarOp
+from ._error_functions import SpecialFunction
 from ._gamma import gamma, gammaln, psi
+
+# ---- Incomplete gamma and beta functions; formulas from DLMF, chapter 8
 
 
 class GammaInc(SpecialFunction, BinaryScalarOp):
@@ -268,6 +267,61 @@ def _by_name(name: str) -> Any:
     return _reference(lambda *values: getattr(scipy_special(), name)(*values))
 
 
+# ---- Inverses of the incomplete gamma and beta functions; derivatives are those of inverse functions
+
+
+class GammaIncInv(SpecialFunction, BinaryScalarOp):
+    """The x of which `gammainc` with the first argument is the second."""
+
+    name = "gammaincinv"
+
+
+class GammaIncCInv(SpecialFunction, BinaryScalarOp):
+    """The x of which `gammaincc` with the first argument is the second."""
+
+    name = "gammainccinv"
+
+
+class BetaIncInv(SpecialFunction):
+    """The x of which `betainc` with the first two arguments is the third."""
+
+    name = "betaincinv"
+    nin = 3
+
+
+gammaincinv = GammaIncInv()
+gammainccinv = GammaIncCInv()
+betaincinv = BetaIncInv()
+
+
+def _inverse_density(a: Any, x: Any) -> Any:
+    """Give the derivative of x by P(a, x) (DLMF 8.8.13)."""
+    return exp(x + gammaln(a) - (a - 1) * log(x))
+
+
+@differentiable(GammaIncInv)
+def _gammaincinv(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
+    a, _ = real_operands(inputs, output)
+    slope = seed * _inverse_density(a, output)
+    return [-(slope * gammainc_der(a, output)), slope]
+
+
+@differentiable(GammaIncCInv)
+def _gammainccinv(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
+    a, _ = real_operands(inputs, output)
+    slope = seed * _inverse_density(a, output)
+    return [-(slope * gammainc_der(a, output)), -slope]
+
+
+@differentiable(BetaIncInv)
+def _betaincinv(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
+    # DLMF 8.17.1
+    a, b, _ = real_operands(inputs, output)
+    reason = "the parameters a and b of betaincinv, for which there is no closed form"
+    slope = exp(betaln(a, b) - (a - 1) * log(output) - (b - 1) * log1p(-output))
+    return [undefined(reason), undefined(reason), seed * slope]
+
+
 RECORDS = (
     ScalarRecord(gammainc, _by_name("gammainc"), REALS, low=0.2),
     ScalarRecord(gammaincc, _by_name("gammaincc"), REALS, low=0.2),
@@ -280,4 +334,6 @@ RECORDS = (
     ScalarRecord(chi2sf, _reference(lambda x, df: scipy_special().gammaincc(df / 2, x / 2)), REALS, low=0.2),
     ScalarRecord(betainc, _by_name("betainc"), REALS, low=0.1, high=0.9, parameters=2),
     ScalarRecord(betaln, _by_name("betaln"), REALS, low=0.2, ulp=16.0),
+    *(ScalarRecord(op, _by_name(op.name), REALS, low=0.2, high=0.9) for op in (gammaincinv, gammainccinv)),
+    ScalarRecord(betaincinv, _by_name("betaincinv"), REALS, low=0.2, high=0.9, parameters=2),
 )

@@ -1,1 +1,0 @@
-"""Configuration flags of this layer."""

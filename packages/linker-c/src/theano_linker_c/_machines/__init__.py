@@ -1,1 +1,0 @@
-"""Machines that run programs: one in C and one in Python, thunks, checks of results, and errors."""

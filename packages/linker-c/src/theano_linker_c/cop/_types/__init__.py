@@ -1,1 +1,0 @@
-"""Types whose values exist for C code: pointers to C data, enumerations, and several parameters in one object."""

@@ -1,1 +1,0 @@
-"""Addresses of routines in libraries: BLAS, LAPACK and special functions."""

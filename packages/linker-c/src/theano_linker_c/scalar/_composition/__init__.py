@@ -1,1 +1,0 @@
-"""Scalar graphs as ops: the loops that fusion makes."""
