@@ -14,7 +14,7 @@ from ._assert import Assert
 from ._core._convert import as_tensor_variable
 from ._core._typing import TensorLike
 from ._errors import EmptyConstantError, NotScalarConstantError
-from ._protocols._operators import operation
+from ._protocols._operations import operation
 from ._scalar_bridge import ScalarFromTensor, TensorFromScalar
 from .creation import Alloc
 from .elemwise import DimShuffle, Elemwise

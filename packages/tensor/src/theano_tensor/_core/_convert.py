@@ -10,7 +10,7 @@ import numpy as np
 from theano_graph import Apply, Variable, config, describe, format_error, warn_of_comparison
 
 from .._errors import AsTensorError
-from .._protocols._operators import call
+from .._protocols._operations import call
 from ._dtypes import canonical_dtype, dtype_name, dtype_of_number
 from ._type import tensor_type
 from ._type_values import refuse_mask

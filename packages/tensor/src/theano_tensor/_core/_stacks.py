@@ -7,7 +7,7 @@ from typing import Any
 
 from theano_graph import Unstacked, Variable
 
-from .._protocols._operators import call
+from .._protocols._operations import call
 from ._convert import as_tensor_variable
 from ._variable import Tensor
 

@@ -31,7 +31,7 @@ from .._core._type import tensor_type
 from .._core._typing import DTypeLike, TensorLike
 from .._core._variable import Tensor
 from .._errors import ShapeError
-from .._protocols._operators import operation
+from .._protocols._operations import operation
 from ..elemwise import cast, ceil, ge, le, lt, maximum, or_, switch
 from ..gradient import derived_pushforward
 from ..shape import as_length, static_int

@@ -8,7 +8,7 @@ from .._core._convert import as_tensor_variable
 from .._core._dtypes import COMPLEX_DTYPES
 from .._core._typing import TensorLike
 from .._core._variable import Tensor
-from .._protocols._operators import operation
+from .._protocols._operations import operation
 from ._elemwise import Elemwise
 from ._functions import zeros_like
 

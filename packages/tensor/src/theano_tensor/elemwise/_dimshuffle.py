@@ -17,7 +17,7 @@ from .._core._type import tensor_type
 from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from .._errors import ShapeError
-from .._protocols._operators import call, operation
+from .._protocols._operations import call, operation
 
 
 class DimShuffle(TensorOp):

@@ -30,7 +30,7 @@ from .._core._type import TensorType, tensor_type
 from .._core._typing import TensorLike
 from .._core._variable import Tensor, TensorConstant
 from .._errors import ShapeError
-from .._protocols._operators import call
+from .._protocols._operations import call
 from ._broadcast import broadcast_static, check_broadcast, refused_broadcast
 from ._dimshuffle import DimShuffle, dimshuffle
 from ._lift import lifted_pullback, lifted_pushforward

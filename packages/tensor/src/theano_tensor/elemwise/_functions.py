@@ -16,7 +16,7 @@ from .._core._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, canonical_dtype
 from .._core._typing import DTypeLike, TensorLike
 from .._core._variable import Tensor
 from .._errors import DTypeError
-from .._protocols._operators import OPERATIONS, operation
+from .._protocols._operations import OPERATIONS, operation
 from ._elemwise import Elemwise
 from ._examples import described
 

@@ -17,7 +17,7 @@ from theano_linker_c.scalar import ScalarOp
 
 from .._core._ops import is_same
 from .._core._variable import Tensor
-from .._protocols._operators import call
+from .._protocols._operations import call
 from ._dimshuffle import DimShuffle
 
 #: Sums of more terms are left whole.

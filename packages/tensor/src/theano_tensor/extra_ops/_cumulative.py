@@ -20,7 +20,7 @@ from .._core._type import tensor_type
 from .._core._typing import AxisLike, TensorLike
 from .._core._variable import Tensor
 from .._errors import ShapeError
-from .._protocols._operators import operation
+from .._protocols._operations import operation
 from ..elemwise import add, cast, conj, dimshuffle, mul, neq, ones_like, second, sub
 from ..joining import join
 from ..reduce import sum_dtype

@@ -20,7 +20,7 @@ from .._core._type import tensor_type
 from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from .._errors import DTypeError, ShapeError
-from .._protocols._operators import operation
+from .._protocols._operations import operation
 from ..creation import arange, zeros
 from ..elemwise import cast, dimshuffle, eq, maximum, minimum, sub, switch
 from ..indexing import set_subtensor

@@ -20,7 +20,7 @@ from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from .._discrete import DiscreteOp
 from .._errors import CountError, DTypeError, ShapeError
-from .._protocols._operators import operation
+from .._protocols._operations import operation
 from ..creation import alloc
 from ..elemwise import cast, dimshuffle, maximum
 from ..indexing import take

@@ -18,7 +18,7 @@ from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from .._discrete import DiscreteOp
 from .._errors import DTypeError, ShapeError
-from .._protocols._operators import operation
+from .._protocols._operations import operation
 from ..creation import zeros
 from ..indexing import set_subtensor, take
 from ..shape import flatten, lengths_of, reshape, size

@@ -10,7 +10,7 @@ from theano_graph import describe, format_error
 from .._core._convert import as_tensor_variable
 from .._core._typing import IndexLike, TensorLike
 from .._core._variable import Tensor
-from .._protocols._operators import operation
+from .._protocols._operations import operation
 from ..elemwise import DimShuffle, dimshuffle
 from ..shape import ShapeOf, addbroadcast, shape_i
 from ._advanced._change import change_of

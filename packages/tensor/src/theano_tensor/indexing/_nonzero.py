@@ -15,7 +15,7 @@ from .._core._type import tensor_type
 from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from .._errors import ShapeError
-from .._protocols._operators import operation
+from .._protocols._operations import operation
 from ..elemwise import cast, neq
 from ..joining import stack
 from ..reduce import sum as sum_over

@@ -10,7 +10,7 @@ from .._core._convert import as_tensor_variable
 from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from .._errors import ShapeError
-from .._protocols._operators import operation
+from .._protocols._operations import operation
 from ..elemwise import clip, mod, neq
 from ..shape import flatten, shape_i
 from ._advanced._read import as_index

@@ -19,7 +19,7 @@ from .._core._type import tensor_type
 from .._core._typing import AxisLike, TensorLike
 from .._core._variable import Tensor, TensorConstant
 from .._errors import AxisError, RankError, ShapeError
-from .._protocols._operators import operation
+from .._protocols._operations import operation
 from ..elemwise import Elemwise, cast, eq, switch
 from ..shape import (
     Integers,

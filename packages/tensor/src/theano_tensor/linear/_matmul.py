@@ -12,7 +12,7 @@ from .._core._refused import refused
 from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from .._errors import ShapeError
-from .._protocols._operators import operation
+from .._protocols._operations import operation
 from ..creation import alloc
 from ..elemwise import broadcast_static, conj, dimshuffle
 from ..shape import flatten, reshape, shape_i, specify_shape

@@ -17,7 +17,7 @@ from .._core._type import tensor_type
 from .._core._typing import AxisLike, TensorLike
 from .._core._variable import Tensor
 from .._errors import DTypeError
-from .._protocols._operators import operation
+from .._protocols._operations import operation
 from ._axes import as_axes, normal_axes
 from ._functions import max as largest
 from ._reduce import keep_dims

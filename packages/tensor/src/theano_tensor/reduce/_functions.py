@@ -9,7 +9,7 @@ from .._core._convert import as_tensor_variable
 from .._core._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES
 from .._core._typing import AxisLike, DTypeLike, TensorLike
 from .._core._variable import Tensor
-from .._protocols._operators import operation
+from .._protocols._operations import operation
 from ..elemwise import (
     abs_,
     cast,

@@ -19,7 +19,7 @@ from .._core._type import tensor_type
 from .._core._typing import Array, AxisLike, DTypeLike, TensorLike
 from .._core._variable import Tensor
 from .._errors import DTypeError
-from .._protocols._operators import call
+from .._protocols._operations import call
 from ..elemwise import cast, conj, dimshuffle, eq, neq, real, second
 from ._axes import as_axes, combined_accumulator, normal_axes, sum_dtype
 

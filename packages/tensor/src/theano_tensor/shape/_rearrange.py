@@ -15,7 +15,7 @@ from .._core._ops import TensorOp
 from .._core._typing import AxisLike, TensorLike
 from .._core._variable import Tensor
 from .._errors import ShapeError
-from .._protocols._operators import operation
+from .._protocols._operations import operation
 from ..elemwise import dimshuffle, neg
 from ._lengths import as_length, static_int
 from ._reshape import flatten, reshape, shape_padaxis, shape_padleft

@@ -29,7 +29,7 @@ from .._core._type import StaticShape, tensor_type
 from .._core._typing import AxisLike, ShapeLike, TensorLike
 from .._core._variable import Tensor
 from .._errors import AxisError, DTypeError, ShapeError
-from .._protocols._operators import call, operation
+from .._protocols._operations import call, operation
 from ..elemwise import cast, dimshuffle, lt, shuffled, switch
 from ._known_integers import Integers, integers_in
 from ._lengths import as_length, static_int

@@ -31,7 +31,7 @@ from .._core._type import CONVERSIONS, StaticShape, TensorType, tensor_type
 from .._core._typing import ShapeLike, TensorLike
 from .._core._variable import Tensor
 from .._errors import ShapeError, SpecifiedShapeError
-from .._protocols._operators import call, operation
+from .._protocols._operations import call, operation
 from ..elemwise import Elemwise, cast, eq
 from ._lengths import as_length, static_int
 from ._registered import (

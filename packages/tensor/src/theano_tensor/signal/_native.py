@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Set
-from typing import Any, cast
+from typing import Any
 
 from theano_graph import Apply
-from theano_linker_c.kernels import Kernel, PoolingKernel, PoolingMode, PoolingTask, native_kernel
+from theano_linker_c.kernels import Kernel, PoolingKernel, PoolingTask, native_kernel
 
 from .._core._variable import Tensor
 from ._ops import AveragePoolGrad, MaxPoolGrad, MaxPoolGradGrad, Pool, PoolingOp
@@ -31,7 +31,8 @@ def pooling_kernel(node: Apply[Any, Tensor], dtypes_taken: Set[str]) -> Kernel |
     dtypes = {v.type.dtype for v in (*node.inputs[:count], *node.outputs)}
     if len(dtypes) != 1 or not dtypes <= dtypes_taken:
         return None
-    return PoolingKernel(task, dtypes.pop(), op.ndim, cast(PoolingMode, op.mode), op.ignore_border)
+    mode: Any = op.mode
+    return PoolingKernel(task, dtypes.pop(), op.ndim, mode, op.ignore_border)
 
 
 @native_kernel.register(*POOLING_OPS)

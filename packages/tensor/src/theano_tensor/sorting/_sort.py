@@ -17,7 +17,7 @@ from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from .._discrete import DiscreteOp
 from .._errors import ShapeError
-from .._protocols._operators import operation
+from .._protocols._operations import operation
 from ..creation import arange, zeros
 from ..elemwise import dimshuffle
 from ..indexing import inc_subtensor

@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable, Mapping
 from theano_graph import Apply, Variable, connection_pattern, describe, format_error, graph_inputs
 
 from .._rules._arrays import is_continuous
+from ._backward import Edge
 
-Edge = tuple[Apply, int]
 Step = tuple[Variable, Apply, bool]
 
 

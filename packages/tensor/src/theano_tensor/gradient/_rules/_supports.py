@@ -20,7 +20,7 @@ from theano_linker_c.scalar import Cast
 from ..._core._convert import constant
 from ..._core._ops import is_same
 from ..._core._variable import Tensor
-from ..._protocols._operators import call
+from ..._protocols._operations import call
 from ...elemwise import DimShuffle, Elemwise, dimshuffle, partials, switch, unbroadcast
 from ...shape import Reshape
 

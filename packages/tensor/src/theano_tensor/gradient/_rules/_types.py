@@ -6,7 +6,7 @@ from typing import Never
 
 from theano_graph import Op, SingletonType, Type, Variable, format_error
 
-from ..._protocols._operators import operation
+from ..._protocols._operations import operation
 from ._errors import GradNotImplementedError, GradUndefinedError, NullTypeGradError
 
 
