@@ -60,8 +60,7 @@ class TensorConstant(Tensor, Constant):
     """An array that never changes, in an expression.
 
     The array is read-only. Constants with equal dtype, shape and bytes have equal signatures, so that they can be
-    merged; 0.0 and
-    -0.0 differ, and NaN equals NaN of the same bits.
+    merged; 0.0 and -0.0 differ, and NaN equals NaN of the same bits.
     """
 
     __slots__ = ("_signature",)

@@ -16,7 +16,7 @@ from ._methods import ElementMethods, OrderMethods, ReductionMethods, TensorAttr
 from ._numbers import Numbers
 from ._numpy_advice import asking_function, refusal
 from ._numpy_protocols import NumpyProtocols
-from ._operations import call
+from ._operations import OPERATIONS, call
 from ._tracing import LOOP_OVER_ITEMS, asked_where, decided_by_python, traced
 
 if TYPE_CHECKING:
