@@ -357,7 +357,7 @@ BY_HAND = (
     "theano_tensor.random.",
     "theano_tensor.typed_list.",
     "theano_tensor.device.",
-    "theano_tensor._core._refused",
+    "theano_tensor._core._ops",
 )
 
 

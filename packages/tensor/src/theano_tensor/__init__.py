@@ -12,9 +12,7 @@ from . import (
     random as random,
     rewrites as rewrites,
 )
-from ._assert import Assert as Assert, CheckAndRaise as CheckAndRaise, assert_op as assert_op
-from ._constant_value import constant_value as constant_value, get_scalar_constant_value as get_scalar_constant_value
-from ._core import _flags as _flags
+from ._core import _dtypes as _dtypes
 from ._core._constructors import (
     PluralConstructor as PluralConstructor,
     col as col,
@@ -41,22 +39,34 @@ from ._core._constructors import (
 )
 
 # isort: off  (one line for each name would be longer than all the rest)
-from ._core._convert import as_tensor_variable as as_tensor_variable, constant as constant
+from ._core._convert import (
+    ScalarFromTensor as ScalarFromTensor,
+    ScalarSharedVariable as ScalarSharedVariable,
+    TensorFromScalar as TensorFromScalar,
+    TensorSharedVariable as TensorSharedVariable,
+    as_tensor_variable as as_tensor_variable,
+    constant as constant,
+    register_transfer as register_transfer,
+    scalar_constructor as scalar_constructor,
+    scalar_from_tensor as scalar_from_tensor,
+    tensor_constructor as tensor_constructor,
+    tensor_from_scalar as tensor_from_scalar,
+    transfer as transfer,
+)
 from ._core._dtypes import (
     Autocaster as Autocaster,
+    Outputs as Outputs,
     autocast_float as autocast_float,
     autocast_float_as as autocast_float_as,
     autocast_int as autocast_int,
 )
-from ._core._shared import (
-    ScalarSharedVariable as ScalarSharedVariable,
-    TensorSharedVariable as TensorSharedVariable,
-    scalar_constructor as scalar_constructor,
-    tensor_constructor as tensor_constructor,
+from ._core._ops import Assert as Assert, CheckAndRaise as CheckAndRaise, assert_op as assert_op
+from ._core._type import (
+    Tensor as Tensor,
+    TensorConstant as TensorConstant,
+    TensorType as TensorType,
+    TensorVariable as TensorVariable,
 )
-from ._core._type import TensorType as TensorType
-from ._core._typing import Outputs as Outputs
-from ._core._variable import Tensor as Tensor, TensorConstant as TensorConstant, TensorVariable as TensorVariable
 from ._errors import (
     AsTensorError as AsTensorError,
     DTypeError as DTypeError,
@@ -66,13 +76,6 @@ from ._errors import (
     ShapeError as ShapeError,
 )
 from ._protocols._operators import TensorOperators as TensorOperators
-from ._scalar_bridge import (
-    ScalarFromTensor as ScalarFromTensor,
-    TensorFromScalar as TensorFromScalar,
-    scalar_from_tensor as scalar_from_tensor,
-    tensor_from_scalar as tensor_from_scalar,
-)
-from ._transfer import register_transfer as register_transfer, transfer as transfer
 from .batching import (
     BatchError as BatchError,
     vectorize as vectorize,
@@ -142,6 +145,7 @@ from .reduce import (
     sum as sum,
     var as var,
 )
+from .utils import constant_value as constant_value, get_scalar_constant_value as get_scalar_constant_value
 
 # isort: on
 

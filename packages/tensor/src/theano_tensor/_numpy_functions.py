@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from . import elemwise
+from ._protocols._methods import OPERATIONS
 from ._protocols._numpy_protocols import SYMBOLIC
-from ._protocols._operations import OPERATIONS
 from .creation import broadcast_to, empty_like, full_like, linspace, meshgrid, tril, triu
 from .elemwise import angle, isclose
 from .extra_ops import bincount, diag, pad, ravel_multi_index, tile, unique, unravel_index

@@ -9,7 +9,7 @@ from theano_linker_c.scalar import CValue, add, c_cast, c_type, mul
 from theano_linker_c.straight import Block, CArray, Length, straight_op
 
 from .._core._dtypes import DISCRETE_DTYPES
-from .._core._variable import Tensor
+from .._core._type import Tensor
 from ..creation import ARange
 from ..extra_ops import BinCount, CpuContiguous, RepeatedNumbers
 from ..indexing import Nonzero

@@ -8,7 +8,7 @@ from theano_graph import Apply
 from theano_linker_c.scalar import CValue
 from theano_linker_c.straight import Block, CArray, Length, straight_op
 
-from .._core._variable import Tensor
+from .._core._type import Tensor
 from ..extra_ops import AllocDiag, ExtractDiag, FillDiagonal, FillDiagonalOffset
 from ._loops import loops, offset
 

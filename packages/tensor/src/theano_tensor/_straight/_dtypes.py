@@ -20,8 +20,7 @@ from theano_linker_c.kernels import (
 from theano_linker_c.straight import STRAIGHT
 
 from .._core._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, FLOAT_DTYPES
-from .._core._type import TensorType
-from .._core._variable import Tensor
+from .._core._type import Tensor, TensorType
 from ..creation import Alloc, ARange
 from ..extra_ops import Cumulative, Recurrence
 from ..indexing import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor

@@ -13,10 +13,10 @@ from theano_linker_c.program import LoopSpec, ResultKind
 from theano_linker_c.scalar import CValue
 from theano_linker_c.straight import Block, CArray, Length, emit_loop, function_program, inline_program, straight_op
 
-from .._assert import CheckAndRaise
+from .._core._ops import CheckAndRaise
+from .._graph_op import STACK, MapRows
 from ..builders import OpFromGraph
 from ..creation import AllocEmpty
-from ..gradient._jacobians._map_rows import STACK, MapRows
 
 __all__: list[str] = []
 

@@ -10,7 +10,7 @@ from theano_linker_c.kernels import memory_type
 from theano_linker_c.scalar import CValue
 from theano_linker_c.straight import Block, CArray, Length, straight_op
 
-from .._core._variable import Tensor
+from .._core._type import Tensor
 from ..extra_ops import SearchsortedOp, Unique
 from ..sorting import ArgSort, Sort, TopK
 from ._loops import loops, offset

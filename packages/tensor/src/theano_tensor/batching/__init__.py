@@ -1,6 +1,6 @@
 """Expressions of one entry are applied to batches of entries; and parts of rules of ops for batches."""
 
-from .._core._stacks import (
+from .._core._ops import (
     all_stacked as all_stacked,
     batch_length as batch_length,
     batch_of_expression as batch_of_expression,

@@ -9,8 +9,7 @@ from typing import Any
 from theano_graph import Variable, describe, format_error
 
 from .._core._convert import as_tensor_variable
-from .._core._type import tensor_type
-from .._core._variable import Tensor
+from .._core._type import Tensor, tensor_type
 from .._errors import BatchError
 from ..creation import alloc
 from ..elemwise import dimshuffle

@@ -9,10 +9,9 @@ from theano_graph import Variable, clone_replace, describe, format_error, graph_
 from theano_linker_c.scalar import ScalarType
 
 from .._core._convert import as_tensor_variable
-from .._core._type import StaticShape, TensorType, tensor_type
-from .._core._variable import Tensor
+from .._core._type import StaticShape, Tensor, TensorType, tensor_type
 from .._errors import BatchError
-from .._protocols._operations import operation
+from .._protocols._methods import operation
 from ..creation import alloc
 from ..elemwise import dimshuffle
 from ..shape import lengths_of, shape_i, unbroadcast

@@ -19,18 +19,16 @@ from theano_graph import (
 )
 from theano_linker_c.scalar import ScalarType
 
-from .._core._convert import as_tensor_variable, constant
-from .._core._stacks import batch_length
-from .._core._type import TensorType, tensor_type
-from .._core._variable import Tensor
+from .._core._convert import as_tensor_variable, constant, scalar_from_tensor, tensor_from_scalar
+from .._core._ops import batch_length
+from .._core._type import Tensor, TensorType, tensor_type
 from .._errors import BatchError
-from .._protocols._operations import call
-from .._scalar_bridge import scalar_from_tensor, tensor_from_scalar
+from .._graph_op import STACK, MapRows
+from .._protocols._methods import call
 from ..creation import AllocEmpty, alloc
 from ..elemwise import dimshuffle
 from ..gradient import map_rows
-from ..gradient._jacobians._map_rows import STACK, MapRows
-from ..gradient._jacobians._map_rows_build import Opened, row_number, stand_in
+from ..gradient._jacobian import Opened, row_number, stand_in
 from ..joining import join
 from ..shape import lengths_of, patternbroadcast
 

@@ -10,7 +10,7 @@ from theano_linker_c.scalar import ScalarType
 
 from .._core._type import TensorType
 from .._errors import BatchError
-from .._protocols._operations import operation
+from .._protocols._methods import operation
 from ..shape import patternbroadcast
 from ._loop import announce, loop_over_batch
 

@@ -8,8 +8,7 @@ from typing import Any
 
 from theano_graph import describe, format_error, record
 
-from .._core._type import StaticShape
-from .._core._variable import Tensor
+from .._core._type import StaticShape, Tensor
 from .._errors import BatchError
 from ..shape import shape_i, specify_shape
 

@@ -8,7 +8,7 @@ from typing import Any, Self
 from theano_graph import Apply, Constant, Variable, clone_replace, describe, format_error, graph_inputs
 from theano_linker_c import Function, SharedVariable
 
-from .._core._typing import TensorLike
+from .._core._dtypes import TensorLike
 from .._graph_op import GraphOp
 from ._overrides import Override, as_overrides, is_disconnected_override
 

@@ -23,9 +23,9 @@ from theano_graph import (
 from theano_linker_c.program import call_form
 
 from .._core._type import tensor_type
-from .._protocols._operations import call
+from .._protocols._methods import call
 from ..gradient import DisconnectedType, NullType, Rop
-from ..gradient._accumulation._grad import differentiate, known_gradient
+from ..gradient._grad import differentiate, known_gradient
 from ._op_from_graph import OpFromGraph
 from ._overrides import Override, is_absent
 

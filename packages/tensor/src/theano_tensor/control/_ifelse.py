@@ -21,9 +21,9 @@ from theano_graph import (
 from theano_linker_c.program import Branch, lazy_form
 
 from .._core._convert import as_tensor_variable
-from .._core._stacks import batch_length, fronted, padded, stack_of
+from .._core._dtypes import Outputs, TensorLike
+from .._core._ops import batch_length, fronted, padded, stack_of
 from .._core._type import TensorType, tensor_type
-from .._core._typing import Outputs, TensorLike
 from ..elemwise import switch
 
 

@@ -10,15 +10,11 @@ import numpy as np
 from theano_graph import Apply, Variable, batch_rule, config, describe, format_error, pullback, pushforward, shape_rule
 
 from .._core._convert import as_tensor_variable, constant
-from .._core._dtypes import canonical_dtype
-from .._core._ops import TensorOp
-from .._core._refused import refused
-from .._core._stacks import batch_length, padded, run_in_a_loop
-from .._core._type import tensor_type
-from .._core._typing import Array, DTypeLike, ShapeLike, TensorLike
-from .._core._variable import Tensor
+from .._core._dtypes import Array, DTypeLike, ShapeLike, TensorLike, canonical_dtype
+from .._core._ops import TensorOp, batch_length, padded, refused, run_in_a_loop
+from .._core._type import Tensor, tensor_type
 from .._errors import ShapeError
-from .._protocols._operations import operation
+from .._protocols._methods import operation
 from ..reduce import sum as sum_over
 from ..shape import as_length, as_lengths, lengths_of, static_lengths
 

@@ -11,9 +11,8 @@ from theano_graph import Variable, config, describe, format_error
 from theano_linker_c.scalar import upcast
 
 from .._core._convert import as_tensor_variable
-from .._core._dtypes import DISCRETE_DTYPES, canonical_dtype
-from .._core._typing import DTypeLike, TensorLike
-from .._core._variable import Tensor
+from .._core._dtypes import DISCRETE_DTYPES, DTypeLike, TensorLike, canonical_dtype
+from .._core._type import Tensor
 from .._errors import ShapeError
 from ..elemwise import cast, dimshuffle, maximum
 from ..joining import stack

@@ -5,7 +5,7 @@ from __future__ import annotations
 from theano_graph import Apply
 from theano_linker_c.kernels import FullKernel, Kernel, native_kernel
 
-from .._core._variable import Tensor
+from .._core._type import Tensor
 from ._alloc import Alloc
 
 

@@ -9,9 +9,8 @@ import numpy as np
 from theano_graph import config, describe, format_error
 
 from .._core._convert import as_tensor_variable
-from .._core._dtypes import canonical_dtype
-from .._core._typing import DTypeLike, TensorLike
-from .._core._variable import Tensor
+from .._core._dtypes import DTypeLike, TensorLike, canonical_dtype
+from .._core._type import Tensor
 from .._errors import ShapeError
 from ..elemwise import add, cast, dimshuffle, ge, maximum, minimum, switch
 from ..shape import as_length, shape_i, static_int

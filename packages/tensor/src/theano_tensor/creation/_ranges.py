@@ -22,16 +22,12 @@ from theano_graph import (
 from theano_linker_c.kernels import ArrayRoutineKernel, Kernel, native_kernel
 from theano_linker_c.scalar import upcast
 
-from .._assert import CheckAndRaise
 from .._core._convert import as_tensor_variable
-from .._core._dtypes import INTEGER_DTYPES, canonical_dtype
-from .._core._ops import TensorOp
-from .._core._stacks import run_in_a_loop
-from .._core._type import tensor_type
-from .._core._typing import DTypeLike, TensorLike
-from .._core._variable import Tensor
+from .._core._dtypes import INTEGER_DTYPES, DTypeLike, TensorLike, canonical_dtype
+from .._core._ops import CheckAndRaise, TensorOp, run_in_a_loop
+from .._core._type import Tensor, tensor_type
 from .._errors import ShapeError
-from .._protocols._operations import operation
+from .._protocols._methods import operation
 from ..elemwise import cast, ceil, ge, le, lt, maximum, or_, switch
 from ..gradient import derived_pushforward
 from ..shape import as_length, static_int

@@ -9,8 +9,7 @@ from theano_gpuarray.contexts import list_contexts
 from theano_gpuarray.types import GpuArrayType, GpuFromHost, HostFromGpu
 from theano_graph import Apply, Constant, Variable
 
-from .._core._convert import as_tensor_variable
-from .._transfer import register_transfer
+from .._core._convert import as_tensor_variable, register_transfer
 
 
 def as_gpuarray_variable(x: Any, context_name: Hashable) -> Any:

@@ -32,9 +32,9 @@ from theano_optimize import (
     node_rewriter,
 )
 
+from ..on_devices import Lifter, lifters
 from ..shape import ShapeI, ShapeOf
 from ._lift import Lifting, Placement
-from .ops._table import Lifter, lifters
 
 LEVELS = ("fast_run", "fast_compile", "o1", "o2", "o3", "o4", "unsafe")
 

@@ -15,11 +15,9 @@ from theano_gpuarray.types import GpuArrayType, GpuContextType, host_from_gpu, r
 from theano_graph import Constant, Variable, config, format_error
 from theano_linker_c import SharedVariable, register_shared_constructor
 
-from .._core._convert import CONVERTERS
+from .._core._convert import CONVERTERS, TensorSharedVariable, value_refused
 from .._core._dtypes import COMPLEX_DTYPES
-from .._core._shared import TensorSharedVariable, value_refused
-from .._core._type import CONVERSIONS, TensorType, tensor_type
-from .._core._variable import Tensor
+from .._core._type import CONVERSIONS, Tensor, TensorType, tensor_type
 from .._protocols._operators import TensorOperators
 
 #: Stands for an argument that was not given, where None has a meaning.

@@ -12,9 +12,8 @@ from typing import Any
 from theano_graph import Apply, Variable, describe, format_error
 from theano_linker_c.kernels import broadcast_lengths
 
-from .._core._refused import refused_node
-from .._core._type import StaticShape, tensor_type
-from .._core._variable import Tensor
+from .._core._ops import refused_node
+from .._core._type import StaticShape, Tensor, tensor_type
 from .._errors import ShapeError
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from theano_linker_c import scalar
 
 from .._core._convert import as_tensor_variable
-from .._core._dtypes import COMPLEX_DTYPES
-from .._core._typing import TensorLike
-from .._core._variable import Tensor
-from .._protocols._operations import operation
+from .._core._dtypes import COMPLEX_DTYPES, TensorLike
+from .._core._type import Tensor
+from .._protocols._methods import operation
 from ._elemwise import Elemwise
 from ._functions import zeros_like
 

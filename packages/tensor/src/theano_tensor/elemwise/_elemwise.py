@@ -25,12 +25,10 @@ from theano_linker_c.program import overwriting_form
 from theano_linker_c.scalar import ComplexError, Composite, Expm1, Pow, ScalarOp, Sqr, transfer_type
 
 from .._core._convert import as_tensor_variable
-from .._core._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, FLOAT_DTYPES
-from .._core._type import TensorType, tensor_type
-from .._core._typing import TensorLike
-from .._core._variable import Tensor, TensorConstant
+from .._core._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, FLOAT_DTYPES, TensorLike
+from .._core._type import Tensor, TensorConstant, TensorType, tensor_type
 from .._errors import ShapeError
-from .._protocols._operations import call
+from .._protocols._methods import call
 from ._broadcast import broadcast_static, check_broadcast, refused_broadcast
 from ._dimshuffle import DimShuffle, dimshuffle
 from ._lift import lifted_pullback, lifted_pushforward

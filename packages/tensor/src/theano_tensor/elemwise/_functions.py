@@ -12,11 +12,10 @@ from theano_linker_c import scalar
 from theano_linker_c.scalar import ComplexError, ScalarOp
 
 from .._core._convert import as_tensor_variable, constant
-from .._core._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, canonical_dtype
-from .._core._typing import DTypeLike, TensorLike
-from .._core._variable import Tensor
+from .._core._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, DTypeLike, TensorLike, canonical_dtype
+from .._core._type import Tensor
 from .._errors import DTypeError
-from .._protocols._operations import OPERATIONS, operation
+from .._protocols._methods import OPERATIONS, operation
 from ._elemwise import Elemwise
 from ._examples import described
 

@@ -17,7 +17,7 @@ from theano_graph import Constant, Variable, config, record, toposort
 from theano_linker_c.scalar import NoDerivative, ScalarOp, ScalarType, scalar_pullback, scalar_pushforward
 
 from .._core._convert import constant
-from .._core._variable import Tensor
+from .._core._type import Tensor
 
 Apply1 = Callable[[ScalarOp, Sequence[Tensor]], Sequence[Tensor]]
 

@@ -16,8 +16,8 @@ from theano_linker_c import scalar
 from theano_linker_c.scalar import ScalarOp
 
 from .._core._ops import is_same
-from .._core._variable import Tensor
-from .._protocols._operations import call
+from .._core._type import Tensor
+from .._protocols._methods import call
 from ._dimshuffle import DimShuffle
 
 #: Sums of more terms are left whole.

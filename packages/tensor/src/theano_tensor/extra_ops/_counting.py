@@ -10,14 +10,9 @@ import numpy as np
 from theano_graph import Apply, Variable, batch_rule, config, describe, format_error, pullback, pushforward, shape_rule
 
 from .._core._convert import as_tensor_variable, constant
-from .._core._dtypes import DISCRETE_DTYPES, INTEGER_DTYPES, canonical_dtype
-from .._core._ops import TensorOp
-from .._core._refused import refused
-from .._core._stacks import run_in_a_loop
-from .._core._type import tensor_type
-from .._core._typing import DTypeLike, TensorLike
-from .._core._variable import Tensor
-from .._discrete import DiscreteOp
+from .._core._dtypes import DISCRETE_DTYPES, INTEGER_DTYPES, DTypeLike, TensorLike, canonical_dtype
+from .._core._ops import DiscreteOp, TensorOp, refused, run_in_a_loop
+from .._core._type import Tensor, tensor_type
 from .._errors import DTypeError, ShapeError
 from ..creation import arange, zeros
 from ..elemwise import cast, maximum

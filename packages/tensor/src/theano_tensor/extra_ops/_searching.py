@@ -9,16 +9,12 @@ import numpy as np
 
 from theano_graph import Apply, Op, Variable, batch_rule, describe, format_error, pullback, pushforward, shape_rule
 
-from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable
-from .._core._dtypes import INTEGER_DTYPES
-from .._core._stacks import run_in_a_loop
-from .._core._type import tensor_type
-from .._core._typing import TensorLike
-from .._core._variable import Tensor
-from .._discrete import DiscreteOp
+from .._core._dtypes import INTEGER_DTYPES, TensorLike
+from .._core._ops import DiscreteOp, one_axis, run_in_a_loop
+from .._core._type import Tensor, tensor_type
 from .._errors import DTypeError, ShapeError
-from .._protocols._operations import operation
+from .._protocols._methods import operation
 from ..creation import zeros
 from ..indexing import set_subtensor, take
 from ..shape import flatten, lengths_of, reshape, size

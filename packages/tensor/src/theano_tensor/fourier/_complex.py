@@ -10,12 +10,10 @@ import numpy as np
 from theano_graph import Apply, Variable, batch_rule, describe, format_error, pullback, pushforward, shape_rule
 from theano_linker_c.kernels import FourierKernel, Kernel, native_kernel
 
-from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable
-from .._core._dtypes import COMPLEX_DTYPES
-from .._core._ops import TensorOp
-from .._core._typing import TensorLike
-from .._core._variable import Tensor
+from .._core._dtypes import COMPLEX_DTYPES, TensorLike
+from .._core._ops import TensorOp, one_axis
+from .._core._type import Tensor
 from .._errors import ShapeError
 from ..elemwise import cast
 from ..shape import shape_i

@@ -9,7 +9,7 @@ import numpy as np
 
 from theano_graph import format_error
 
-from .._core._variable import Tensor
+from .._core._type import Tensor
 from ..elemwise import cast, sqrt
 
 _NORMS = (None, "ortho", "no_norm")

@@ -15,12 +15,9 @@ from theano_graph import Apply, Variable, batch_rule, describe, format_error, pu
 from theano_linker_c.kernels import FourierKernel, Kernel, native_kernel
 
 from .._core._convert import as_tensor_variable
-from .._core._dtypes import COMPLEX_DTYPES
-from .._core._ops import TensorOp
-from .._core._refused import refused
-from .._core._type import tensor_type
-from .._core._typing import TensorLike
-from .._core._variable import Tensor
+from .._core._dtypes import COMPLEX_DTYPES, TensorLike
+from .._core._ops import TensorOp, refused
+from .._core._type import Tensor, tensor_type
 from .._errors import DTypeError, ShapeError
 from ..creation import arange
 from ..elemwise import cast, dimshuffle, eq, or_, switch

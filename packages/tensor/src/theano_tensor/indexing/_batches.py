@@ -10,8 +10,8 @@ import numpy as np
 from theano_graph import Apply, Variable, batch_rule
 
 from .._core._convert import as_tensor_variable, constant
-from .._core._stacks import batch_length, fronted, padded, stack_of
-from .._core._variable import Tensor
+from .._core._ops import batch_length, fronted, padded, stack_of
+from .._core._type import Tensor
 from ..creation import alloc, arange
 from ..elemwise import dimshuffle
 from ._advanced._change import AdvancedBooleanIncSubtensor, AdvancedIncSubtensor

@@ -8,9 +8,9 @@ from typing import Any
 from theano_graph import describe, format_error
 
 from .._core._convert import as_tensor_variable
-from .._core._typing import IndexLike, TensorLike
-from .._core._variable import Tensor
-from .._protocols._operations import operation
+from .._core._dtypes import IndexLike, TensorLike
+from .._core._type import Tensor
+from .._protocols._methods import operation
 from ..elemwise import DimShuffle, dimshuffle
 from ..shape import ShapeOf, addbroadcast, shape_i
 from ._advanced._change import change_of

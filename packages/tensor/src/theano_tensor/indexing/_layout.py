@@ -14,8 +14,7 @@ import numpy as np
 
 from theano_graph import Constant, Variable, describe, format_error, record
 
-from .._core._type import StaticShape
-from .._core._variable import Tensor
+from .._core._type import StaticShape, Tensor
 from ._parse import consumed
 from .entries import Entries, as_python, check_number, static_slice_length
 

@@ -18,7 +18,7 @@ from theano_linker_c.kernels import (
     native_kernel,
 )
 
-from .._core._variable import Tensor
+from .._core._type import Tensor
 from ._advanced._change import AdvancedIncSubtensor
 from ._advanced._read import AdvancedSubtensor
 from ._layout import broadcast_pattern, is_mask

@@ -10,12 +10,11 @@ import numpy as np
 from theano_graph import Apply, Op, Variable, batch_rule, describe, format_error, pullback, pushforward, shape_rule
 
 from .._core._convert import as_tensor_variable
-from .._core._stacks import run_in_a_loop
-from .._core._type import tensor_type
-from .._core._typing import TensorLike
-from .._core._variable import Tensor
+from .._core._dtypes import TensorLike
+from .._core._ops import run_in_a_loop
+from .._core._type import Tensor, tensor_type
 from .._errors import ShapeError
-from .._protocols._operations import operation
+from .._protocols._methods import operation
 from ..elemwise import cast, neq
 from ..joining import stack
 from ..reduce import sum as sum_over

@@ -11,11 +11,10 @@ import numpy as np
 from theano_graph import Constant, Type, Variable, describe, format_error, record
 from theano_linker_c.scalar import ScalarType
 
-from .._core._convert import as_tensor_variable, constant
+from .._core._convert import as_tensor_variable, constant, tensor_from_scalar
 from .._core._dtypes import INTEGER_DTYPES
-from .._core._variable import Tensor, TensorConstant
+from .._core._type import Tensor, TensorConstant
 from .._errors import IndexingError
-from .._scalar_bridge import tensor_from_scalar
 from ..shape import as_length, static_int
 from .entries import NEWAXIS, SYMBOL, Bound, Entries, Entry, Slice
 

@@ -9,11 +9,9 @@ import numpy as np
 from theano_graph import Apply, describe, format_error
 
 from .._core._convert import constant
-from .._core._dtypes import DISCRETE_DTYPES
-from .._core._refused import refused
-from .._core._type import StaticShape
-from .._core._typing import Array
-from .._core._variable import Tensor, TensorConstant
+from .._core._dtypes import DISCRETE_DTYPES, Array
+from .._core._ops import refused
+from .._core._type import StaticShape, Tensor, TensorConstant
 from .._errors import PartError
 from ..elemwise import cast
 from ..reduce import sum as sum_over

@@ -11,11 +11,9 @@ from theano_graph import Apply, Op, Variable, describe, format_error, pullback, 
 from theano_linker_c.program import overwriting_form
 
 from .._core._convert import as_tensor_variable, constant
-from .._core._ops import TensorOp
-from .._core._refused import refused
-from .._core._type import StaticShape, tensor_type
-from .._core._typing import TensorLike
-from .._core._variable import Tensor
+from .._core._dtypes import TensorLike
+from .._core._ops import TensorOp, refused
+from .._core._type import StaticShape, Tensor, tensor_type
 from .._errors import IndexingError
 from ..elemwise import cast, maximum, minimum, switch
 from ..shape import Integers, as_length, integers_in, known_integers

@@ -9,7 +9,7 @@ import numpy as np
 from theano_graph import Apply, Constant
 from theano_linker_c import scalar
 
-from .._core._variable import Tensor
+from .._core._type import Tensor
 from ..gradient import Part, Rest, Support, is_zero, moves_elements, support_rule
 from ._advanced._change import AdvancedIncSubtensor, read_of
 from ._layout import is_mask

@@ -7,10 +7,10 @@ from typing import Any
 from theano_graph import describe, format_error
 
 from .._core._convert import as_tensor_variable
-from .._core._typing import TensorLike
-from .._core._variable import Tensor
+from .._core._dtypes import TensorLike
+from .._core._type import Tensor
 from .._errors import ShapeError
-from .._protocols._operations import operation
+from .._protocols._methods import operation
 from ..elemwise import clip, mod, neq
 from ..shape import flatten, shape_i
 from ._advanced._read import as_index

@@ -10,7 +10,7 @@ import numpy as np
 from theano_graph import Apply, Op, batch_rule, describe, format_error
 
 from .._core._convert import as_tensor_variable
-from .._core._typing import TensorLike
+from .._core._dtypes import TensorLike
 from ._lazy import mpi
 from ._messages import number
 from ._transport import started

@@ -10,9 +10,9 @@ import numpy as np
 from theano_graph import Apply, Variable, batch_rule, describe, format_error, generic, shape_rule
 
 from .._core._convert import as_tensor_variable
+from .._core._dtypes import DTypeLike, TensorLike
+from .._core._ops import DiscreteOp
 from .._core._type import TensorType
-from .._core._typing import DTypeLike, TensorLike
-from .._discrete import DiscreteOp
 from ._lazy import mpi
 from ._transport import on_wire, started
 

@@ -12,14 +12,11 @@ from theano_graph import Apply, Op, Variable, batch_rule, describe, format_error
 from theano_linker_c.scalar import Cast, upcast
 
 from .._core._convert import as_tensor_variable, constant
-from .._core._ops import TensorOp
-from .._core._refused import refused
-from .._core._stacks import all_stacked
-from .._core._type import tensor_type
-from .._core._typing import AxisLike, TensorLike
-from .._core._variable import Tensor, TensorConstant
+from .._core._dtypes import AxisLike, TensorLike
+from .._core._ops import TensorOp, all_stacked, refused
+from .._core._type import Tensor, TensorConstant, tensor_type
 from .._errors import AxisError, RankError, ShapeError
-from .._protocols._operations import operation
+from .._protocols._methods import operation
 from ..elemwise import Elemwise, cast, eq, switch
 from ..shape import (
     Integers,

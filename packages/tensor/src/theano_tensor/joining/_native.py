@@ -5,7 +5,7 @@ from __future__ import annotations
 from theano_graph import Apply
 from theano_linker_c.kernels import ConcatenateKernel, Kernel, SplitKernel, native_kernel
 
-from .._core._variable import Tensor
+from .._core._type import Tensor
 from ..shape import static_int
 from ._join import Join, Split
 

@@ -11,8 +11,8 @@ import numpy as np
 from theano_graph import Apply, Variable, pullback, pushforward, shape_rule
 
 from .._core._convert import as_tensor_variable
-from .._core._typing import TensorLike
-from .._core._variable import Tensor
+from .._core._dtypes import TensorLike
+from .._core._type import Tensor
 from ..joining import concatenate
 from ..shape import shape_i
 from ._matrices._lazy import scipy_linalg

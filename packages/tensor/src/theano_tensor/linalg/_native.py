@@ -7,7 +7,7 @@ from typing import Any
 from theano_graph import Apply
 from theano_linker_c.kernels import Kernel, LapackKernel, native_kernel
 
-from .._core._variable import Tensor
+from .._core._type import Tensor
 from ._equations._cofactors import Cofactors
 from ._equations._inverse import Det, MatrixInverse, SLogDet
 from ._equations._solve import Solve

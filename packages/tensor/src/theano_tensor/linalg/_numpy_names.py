@@ -7,10 +7,10 @@ from typing import Any
 
 from theano_graph import format_error
 
-from .._core._typing import AxisLike, TensorLike
-from .._core._variable import Tensor
+from .._core._dtypes import AxisLike, TensorLike
+from .._core._type import Tensor
+from .._protocols._methods import call
 from .._protocols._numpy_protocols import SYMBOLIC
-from .._protocols._operations import call
 from ._equations._inverse import det, matrix_inverse, pinv, slogdet
 from ._equations._solve import solve
 from ._factors._cholesky import cholesky

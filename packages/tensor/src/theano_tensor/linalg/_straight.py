@@ -8,7 +8,7 @@ from typing import Any
 from theano_graph import Apply
 from theano_linker_c.straight import Block, CArray, straight_op
 
-from .._core._variable import Tensor
+from .._core._type import Tensor
 from ._equations._inverse import Det, MatrixInverse, SLogDet
 from ._equations._solve import Solve
 from ._factors._cholesky import Cholesky, CholeskyGrad

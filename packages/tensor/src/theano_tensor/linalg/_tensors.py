@@ -11,10 +11,9 @@ from theano_graph import Apply, Variable, batch_rule, describe, format_error, pu
 from theano_linker_c.scalar import upcast
 
 from .._core._convert import as_tensor_variable
-from .._core._stacks import batch_of_expression, run_in_a_loop
-from .._core._type import tensor_type
-from .._core._typing import TensorLike
-from .._core._variable import Tensor
+from .._core._dtypes import TensorLike
+from .._core._ops import batch_of_expression, run_in_a_loop
+from .._core._type import Tensor, tensor_type
 from .._errors import ShapeError
 from ..elemwise import and_, cast, dimshuffle, eq, gt, minimum, switch
 from ..gradient import grad_undefined

@@ -9,7 +9,7 @@ from theano_linker_c import scalar
 from theano_linker_c.modes import optdb
 from theano_optimize import Context, Fit, Phase
 
-from .._core._variable import Tensor
+from .._core._type import Tensor
 from ..elemwise import DimShuffle, Elemwise, abs_, log
 from ..extra_ops import ExtractDiag, diagonal
 from ..linear import Dot

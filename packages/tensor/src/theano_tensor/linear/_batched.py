@@ -12,12 +12,11 @@ from theano_linker_c.kernels import Kernel, MatrixProductKernel, native_kernel
 from theano_linker_c.scalar import upcast
 
 from .._core._convert import as_tensor_variable
+from .._core._dtypes import TensorLike
 from .._core._ops import TensorOp
-from .._core._type import tensor_type
-from .._core._typing import TensorLike
-from .._core._variable import Tensor
+from .._core._type import Tensor, tensor_type
 from .._errors import ShapeError
-from .._protocols._operations import call, operation
+from .._protocols._methods import call, operation
 from ..elemwise import conj, dimshuffle
 from ._dot import fitting
 

@@ -12,13 +12,11 @@ from theano_linker_c.kernels import Kernel, MatrixProductKernel, native_kernel
 from theano_linker_c.scalar import upcast
 
 from .._core._convert import as_tensor_variable
-from .._core._ops import TensorOp
-from .._core._refused import refused
-from .._core._type import tensor_type
-from .._core._typing import TensorLike
-from .._core._variable import Tensor
+from .._core._dtypes import TensorLike
+from .._core._ops import TensorOp, refused
+from .._core._type import Tensor, tensor_type
 from .._errors import RankError, ShapeError
-from .._protocols._operations import call
+from .._protocols._methods import call
 from ..elemwise import conj, dimshuffle
 from ..shape import patternbroadcast
 

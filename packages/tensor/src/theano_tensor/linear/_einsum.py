@@ -9,9 +9,9 @@ from typing import Any
 from theano_graph import describe, format_error
 
 from .._core._convert import as_tensor_variable
-from .._core._refused import refused
-from .._core._typing import TensorLike
-from .._core._variable import Tensor
+from .._core._dtypes import TensorLike
+from .._core._ops import refused
+from .._core._type import Tensor
 from .._errors import ShapeError
 from ..elemwise import dimshuffle, mul
 from ..extra_ops import diagonal

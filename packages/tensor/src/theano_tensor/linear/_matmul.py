@@ -8,11 +8,11 @@ from typing import Any
 from theano_graph import describe, format_error
 
 from .._core._convert import as_tensor_variable
-from .._core._refused import refused
-from .._core._typing import TensorLike
-from .._core._variable import Tensor
+from .._core._dtypes import TensorLike
+from .._core._ops import refused
+from .._core._type import Tensor
 from .._errors import ShapeError
-from .._protocols._operations import operation
+from .._protocols._methods import operation
 from ..creation import alloc
 from ..elemwise import broadcast_static, conj, dimshuffle
 from ..shape import flatten, reshape, shape_i, specify_shape

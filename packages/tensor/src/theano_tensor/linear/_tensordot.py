@@ -10,10 +10,10 @@ import numpy as np
 from theano_graph import describe, format_error
 
 from .._core._convert import as_tensor_variable
-from .._core._typing import AxisLike, TensorLike
-from .._core._variable import Tensor
+from .._core._dtypes import AxisLike, TensorLike
+from .._core._type import Tensor
 from .._errors import ShapeError
-from .._protocols._operations import operation
+from .._protocols._methods import operation
 from ..elemwise import dimshuffle, mul
 from ..shape import lengths_of, reshape, specify_shape
 from ._batched import stack_product

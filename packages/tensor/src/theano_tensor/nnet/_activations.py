@@ -10,9 +10,8 @@ from theano_graph import Variable
 from theano_linker_c import scalar
 
 from .._core._convert import as_tensor_variable
-from .._core._dtypes import DISCRETE_DTYPES
-from .._core._typing import TensorLike
-from .._core._variable import Tensor
+from .._core._dtypes import DISCRETE_DTYPES, TensorLike
+from .._core._type import Tensor
 from ..elemwise import Elemwise, clip, expm1, sigmoid as sigmoid, softplus as softplus, switch
 
 _rectified = Elemwise(scalar.relu)

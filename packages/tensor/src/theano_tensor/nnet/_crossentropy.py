@@ -5,9 +5,8 @@ from __future__ import annotations
 from theano_graph import describe, format_error
 
 from .._core._convert import as_tensor_variable
-from .._core._dtypes import INTEGER_DTYPES
-from .._core._typing import TensorLike
-from .._core._variable import Tensor
+from .._core._dtypes import INTEGER_DTYPES, TensorLike
+from .._core._type import Tensor
 from .._errors import DTypeError, ShapeError
 from ..creation import arange
 from ..elemwise import dimshuffle, eq, log, log1p, softplus, switch

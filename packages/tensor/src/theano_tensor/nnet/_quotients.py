@@ -10,7 +10,7 @@ from theano_graph import Apply, Variable
 from theano_linker_c import scalar
 
 from .._core._convert import as_tensor_variable
-from .._core._variable import Tensor
+from .._core._type import Tensor
 from ..creation import Alloc
 from ..elemwise import Elemwise, add, fill
 from ..indexing import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Subtensor

@@ -14,10 +14,9 @@ import numpy as np
 from theano_graph import Apply, Variable, batch_rule, config, describe, format_error, pullback, pushforward, shape_rule
 
 from .._core._convert import as_tensor_variable
-from .._core._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES
+from .._core._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, Array, TensorLike
 from .._core._ops import TensorOp
-from .._core._typing import Array, TensorLike
-from .._core._variable import Tensor
+from .._core._type import Tensor
 from .._errors import DTypeError, ShapeError
 from ..elemwise import add, cast, exp, log
 from ..reduce import Supremum, sum as sum_over

@@ -23,11 +23,9 @@ from theano_linker_c.modes import optdb
 from theano_optimize import Phase, node_rewriter
 
 from .._core._convert import as_tensor_variable
-from .._core._dtypes import INTEGER_DTYPES
-from .._core._stacks import run_in_a_loop
-from .._core._type import tensor_type
-from .._core._typing import Array, TensorLike
-from .._core._variable import Tensor
+from .._core._dtypes import INTEGER_DTYPES, Array, TensorLike
+from .._core._ops import run_in_a_loop
+from .._core._type import Tensor, tensor_type
 from .._errors import DTypeError, ShapeError
 from ..elemwise import dimshuffle
 from ..gradient import grad_not_implemented

@@ -11,10 +11,8 @@ from theano_graph import Constant, Variable, config, describe, format_error
 from theano_linker_c.scalar import upcast
 
 from .._core._convert import as_tensor_variable
-from .._core._dtypes import DISCRETE_DTYPES, canonical_dtype
-from .._core._type import tensor_type
-from .._core._typing import DTypeLike, ShapeLike, TensorLike
-from .._core._variable import Tensor
+from .._core._dtypes import DISCRETE_DTYPES, DTypeLike, ShapeLike, TensorLike, canonical_dtype
+from .._core._type import Tensor, tensor_type
 from .._errors import DTypeError, ShapeError
 from ._draws import choice_helper, multinomial_helper, permutation_helper, random_integers_helper
 from ._function import RandomFunction

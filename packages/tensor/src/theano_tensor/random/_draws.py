@@ -9,7 +9,7 @@ import numpy as np
 
 from theano_graph import Apply, format_error
 
-from .._core._typing import Array
+from .._core._dtypes import Array
 from ..shape import shape_i
 from ._function import ADDED_LENGTHS
 

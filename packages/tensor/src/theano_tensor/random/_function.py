@@ -21,11 +21,9 @@ from theano_graph import (
 )
 
 from .._core._convert import as_tensor_variable
-from .._core._dtypes import INTEGER_DTYPES
-from .._core._stacks import batch_length, padded
-from .._core._type import TensorType
-from .._core._typing import ShapeLike, TensorLike
-from .._core._variable import Tensor
+from .._core._dtypes import INTEGER_DTYPES, ShapeLike, TensorLike
+from .._core._ops import batch_length, padded
+from .._core._type import Tensor, TensorType
 from .._errors import DTypeError, ShapeError
 from ..elemwise import cast
 from ..gradient import grad_undefined

@@ -10,9 +10,8 @@ import numpy as np
 from theano_graph import Constant, Variable, describe, format_error
 
 from .._core._convert import as_tensor_variable, constant
-from .._core._dtypes import INTEGER_DTYPES
-from .._core._typing import ShapeLike
-from .._core._variable import Tensor
+from .._core._dtypes import INTEGER_DTYPES, ShapeLike
+from .._core._type import Tensor
 from .._errors import DTypeError, ShapeError
 from ..elemwise import cast
 from ..shape import as_length, make_vector, static_int, static_lengths

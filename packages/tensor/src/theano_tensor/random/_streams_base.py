@@ -9,8 +9,8 @@ from typing import Any
 from theano_graph import describe, format_error
 
 from .._core._convert import as_tensor_variable
-from .._core._typing import DTypeLike, ShapeLike, TensorLike
-from .._core._variable import Tensor
+from .._core._dtypes import DTypeLike, ShapeLike, TensorLike
+from .._core._type import Tensor
 from .._errors import ShapeError
 from ..shape import lengths_of
 from ..sorting._sort import along_axis

@@ -6,7 +6,7 @@ from typing import Any
 
 from theano_graph import Variable, describe, format_error
 
-from .._core._variable import Tensor, TensorVariable
+from .._core._type import Tensor, TensorVariable
 
 
 class RandomVariable(TensorVariable):

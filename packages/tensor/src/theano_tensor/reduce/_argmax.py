@@ -11,13 +11,11 @@ from theano_graph import Apply, Variable, batch_rule, config, describe, format_e
 from theano_linker_c.kernels import ArgmaxKernel, Kernel, native_kernel
 
 from .._core._convert import as_tensor_variable
-from .._core._dtypes import COMPLEX_DTYPES
+from .._core._dtypes import COMPLEX_DTYPES, AxisLike, TensorLike
 from .._core._ops import TensorOp
-from .._core._type import tensor_type
-from .._core._typing import AxisLike, TensorLike
-from .._core._variable import Tensor
+from .._core._type import Tensor, tensor_type
 from .._errors import DTypeError
-from .._protocols._operations import operation
+from .._protocols._methods import operation
 from ._axes import as_axes, normal_axes
 from ._functions import max as largest
 from ._reduce import keep_dims

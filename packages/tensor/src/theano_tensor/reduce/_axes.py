@@ -9,8 +9,8 @@ import numpy as np
 from theano_graph import Constant, describe, format_error
 from theano_linker_c.scalar import upcast
 
-from .._core._typing import AxisLike
-from .._core._variable import Tensor
+from .._core._dtypes import AxisLike
+from .._core._type import Tensor
 from .._errors import ShapeError
 
 Axes = tuple[int, ...]

@@ -11,10 +11,9 @@ from theano_linker_c import scalar as scalars
 from theano_linker_c.scalar import ScalarOp, ScalarTypeError
 
 from .._core._convert import as_tensor_variable
-from .._core._dtypes import canonical_dtype
-from .._core._typing import Array, AxisLike, DTypeLike
-from .._core._variable import Tensor
-from .._protocols._operations import call
+from .._core._dtypes import Array, AxisLike, DTypeLike, canonical_dtype
+from .._core._type import Tensor
+from .._protocols._methods import call
 from ..elemwise import conj, eq, switch
 from ..gradient import derived_pushforward
 from ._axes import accumulator_dtype, normal_axes, sum_dtype

@@ -6,10 +6,9 @@ from theano_graph import config, describe, format_error
 from theano_linker_c.scalar import part_dtype
 
 from .._core._convert import as_tensor_variable
-from .._core._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES
-from .._core._typing import AxisLike, DTypeLike, TensorLike
-from .._core._variable import Tensor
-from .._protocols._operations import operation
+from .._core._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, AxisLike, DTypeLike, TensorLike
+from .._core._type import Tensor
+from .._protocols._methods import operation
 from ..elemwise import (
     abs_,
     cast,

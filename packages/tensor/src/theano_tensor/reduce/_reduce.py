@@ -13,13 +13,20 @@ from theano_linker_c.kernels import Kernel, Reduction, ReductionKernel, native_k
 from theano_linker_c.scalar import ScalarOp, upcast
 
 from .._core._convert import as_tensor_variable
-from .._core._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, canonical_dtype, dtype_name
+from .._core._dtypes import (
+    COMPLEX_DTYPES,
+    DISCRETE_DTYPES,
+    Array,
+    AxisLike,
+    DTypeLike,
+    TensorLike,
+    canonical_dtype,
+    dtype_name,
+)
 from .._core._ops import TensorOp
-from .._core._type import tensor_type
-from .._core._typing import Array, AxisLike, DTypeLike, TensorLike
-from .._core._variable import Tensor
+from .._core._type import Tensor, tensor_type
 from .._errors import DTypeError
-from .._protocols._operations import call
+from .._protocols._methods import call
 from ..elemwise import cast, conj, dimshuffle, eq, neq, real, second
 from ._axes import as_axes, combined_accumulator, normal_axes, sum_dtype
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from theano_graph import Apply, FunctionGraph, Variable
 
-from .._core._variable import Tensor
+from .._core._type import Tensor
 from ._language import FLOATS, is_float
 
 

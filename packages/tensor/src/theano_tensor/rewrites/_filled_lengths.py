@@ -9,9 +9,9 @@ from typing import Any
 from theano_graph import Apply, Variable
 from theano_linker_c import scalar
 
-from .._assert import CheckAndRaise
 from .._core._convert import constant
-from .._core._variable import Tensor
+from .._core._ops import CheckAndRaise
+from .._core._type import Tensor
 from ..creation import Alloc
 from ..elemwise import cast
 from ..shape import is_length

@@ -12,10 +12,9 @@ from theano_linker_c.kernels import Kernel, Reduction, ReductionKernel, can_redu
 from theano_linker_c.scalar import ScalarOp
 
 from .._core._convert import as_tensor_variable
-from .._core._stacks import run_in_a_loop
-from .._core._type import tensor_type
-from .._core._typing import TensorLike
-from .._core._variable import Tensor
+from .._core._dtypes import TensorLike
+from .._core._ops import run_in_a_loop
+from .._core._type import Tensor, tensor_type
 from ..elemwise import broadcast_static, check_broadcast
 from ..reduce import Reduce
 

@@ -12,9 +12,8 @@ from theano_linker_c import scalar
 from theano_linker_c.scalar import ScalarOp
 
 from .._core._convert import constant
-from .._core._type import TensorType
-from .._core._typing import TensorLike
-from .._core._variable import Tensor
+from .._core._dtypes import TensorLike
+from .._core._type import Tensor, TensorType
 from ..elemwise import DimShuffle, Elemwise
 
 FLOATS = frozenset({"float16", "float32", "float64"})

@@ -13,10 +13,9 @@ from typing import Any, TypeAlias
 from theano_graph import Apply, Constant, RuleTable, Variable, call_with_graph, shape_rule
 from theano_linker_c import scalar
 
-from .._assert import CheckAndRaise
 from .._core._convert import constant
-from .._core._type import TensorType
-from .._core._variable import Tensor
+from .._core._ops import CheckAndRaise
+from .._core._type import Tensor, TensorType
 from ..creation import Alloc, ARange
 from ..elemwise import DimShuffle, Elemwise
 from ..indexing import IncSubtensor, Subtensor

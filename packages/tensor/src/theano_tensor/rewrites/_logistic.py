@@ -14,7 +14,7 @@ from typing import Any
 from theano_graph import Apply, record
 from theano_linker_c import scalar
 
-from .._core._variable import Tensor
+from .._core._type import Tensor
 from ..elemwise import Elemwise
 from ._language import call, is_float, kind_of, maker, number, operands
 from ._products import Product

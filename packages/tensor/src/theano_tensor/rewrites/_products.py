@@ -13,7 +13,7 @@ from theano_graph import Apply, FunctionGraph, record
 from theano_linker_c import scalar
 from theano_linker_c.scalar import ScalarOp
 
-from .._core._variable import Tensor
+from .._core._type import Tensor
 from ..elemwise import Elemwise
 from ._language import FLOATS, call, cast_to, is_float, kind_of, maker, number, operands, scalar_constant, sole_client
 

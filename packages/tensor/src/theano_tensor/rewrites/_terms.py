@@ -13,8 +13,8 @@ from theano_linker_c import scalar
 from theano_linker_c.scalar import ScalarOp
 from theano_optimize import Context, Fit, Language, Operation, OpPattern
 
-from .._core._typing import TensorLike
-from .._core._variable import Tensor
+from .._core._dtypes import TensorLike
+from .._core._type import Tensor
 from ..elemwise import DimShuffle, Elemwise, dimshuffle
 from ..linear import Dot
 from ._language import can_replace, cast_to, fitted, lift, number, scalar_constant

@@ -14,9 +14,8 @@ from theano_graph import Apply, FunctionGraph, Variable, origin_from
 from theano_linker_c import scalar
 from theano_optimize import Context, Phase
 
-from .._core._dtypes import COMPLEX_DTYPES
-from .._core._typing import TensorLike
-from .._core._variable import Tensor
+from .._core._dtypes import COMPLEX_DTYPES, TensorLike
+from .._core._type import Tensor
 from ..elemwise import Elemwise
 from ._conditions import gives_floats, has_sign, is_no_float
 from ._equations import Anything, Equations, Real, equations

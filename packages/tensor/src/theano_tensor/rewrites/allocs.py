@@ -12,8 +12,8 @@ from theano_linker_c import scalar
 from theano_optimize import Context, Fit, Phase
 
 # Declares the flag that is read here.
-from .._core import _flags as _flags
-from .._core._variable import Tensor
+from .._core import _dtypes as _dtypes
+from .._core._type import Tensor
 from ..creation import Alloc, AllocEmpty, alloc
 from ..elemwise import DimShuffle, Elemwise, dimshuffle
 from ..indexing import AdvancedIncSubtensor1

@@ -5,8 +5,8 @@ from __future__ import annotations
 from theano_graph import Apply, FunctionGraph, Variable
 from theano_optimize import Fit
 
-from .._assert import CheckAndRaise
-from .._core._variable import Tensor
+from .._core._ops import CheckAndRaise
+from .._core._type import Tensor
 from ._equations import Anything, Equations, equations
 from ._language import number
 from ._registry import rule

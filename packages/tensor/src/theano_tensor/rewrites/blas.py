@@ -21,7 +21,7 @@ from theano_optimize import (
 )
 
 from .._core._dtypes import COMPLEX_DTYPES
-from .._core._variable import Tensor
+from .._core._type import Tensor
 from ..elemwise import DimShuffle, Elemwise, dimshuffle
 from ..linear import (
     Dot,

@@ -23,7 +23,7 @@ from theano_linker_c import scalar
 from theano_optimize import GraphRewriter, Phase, RewriteInfo, RewriteProfile
 
 from .._core._convert import constant
-from .._core._variable import Tensor
+from .._core._type import Tensor
 from ..elemwise import DimShuffle, Elemwise, dimshuffle
 from ..linear import Dot, Dot22, dot22_scalar, gemm_no_inplace, gemv_no_inplace
 from ..reduce import Reduce

@@ -9,8 +9,8 @@ from theano_graph import Apply, Constant, FunctionGraph, Variable
 from theano_linker_c import scalar
 from theano_optimize import Phase
 
-from .._assert import Assert
-from .._core._variable import Tensor
+from .._core._ops import Assert
+from .._core._type import Tensor
 from ..control import IfElse, ifelse
 from ..creation import Alloc
 from ..elemwise import DimShuffle, Elemwise

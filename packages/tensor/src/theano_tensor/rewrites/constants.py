@@ -8,7 +8,7 @@ from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
 from theano_linker_c.scalar import ScalarOp
 
-from .._core._variable import Tensor
+from .._core._type import Tensor
 from ..elemwise import Elemwise
 from ._conditions import is_false, is_true
 from ._equations import Anything, Equations, Number, equations

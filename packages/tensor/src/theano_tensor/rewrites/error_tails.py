@@ -11,7 +11,7 @@ import math
 from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
 
-from .._core._variable import Tensor
+from .._core._type import Tensor
 from ..elemwise import Elemwise
 from ._conditions import gives_floats
 from ._equations import Equations, Real, stabilizing_equations

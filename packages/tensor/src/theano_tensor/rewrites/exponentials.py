@@ -9,7 +9,7 @@ from __future__ import annotations
 from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
 
-from .._core._variable import Tensor
+from .._core._type import Tensor
 from ..elemwise import DimShuffle, Elemwise
 from ..reduce import Max, Sum, Supremum
 from ._language import call, fitted, is_float, lift, operands, remade, scalar_constant

@@ -6,7 +6,7 @@ from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
 from theano_optimize import Fit
 
-from .._core._variable import Tensor
+from .._core._type import Tensor
 from ..elemwise import Elemwise
 from ._equations import Anything, Equations, equations
 from ._language import call, can_replace, lift, number, operands, scalar_constant

@@ -9,7 +9,7 @@ from theano_graph import Apply, Constant, FunctionGraph, Variable, origin_from, 
 from theano_linker_c.scalar import Composite, ProgramBuilder, ScalarProgram
 from theano_optimize import GraphRewriter, Phase, RewriteInfo, RewriteProfile
 
-from .._core._variable import Tensor
+from .._core._type import Tensor
 from ..elemwise import Elemwise
 from ..reduce import Reduce
 from ._clusters import Cluster, clusters

@@ -8,7 +8,7 @@ from theano_graph import Apply, FunctionGraph, Variable, origin_from
 from theano_linker_c import scalar
 from theano_optimize import Phase, SequenceDatabase, WalkRewriter, node_rewriter
 
-from .._core._variable import Tensor
+from .._core._type import Tensor
 from ..elemwise import Elemwise
 from ._groups import MAX_OPERANDS
 from ._language import lift, sole_client

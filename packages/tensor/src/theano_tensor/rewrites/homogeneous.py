@@ -16,7 +16,7 @@ from theano_graph import Apply, FunctionGraph, Variable, record
 from theano_linker_c import scalar
 from theano_linker_c.scalar import Cast
 
-from .._core._variable import Tensor
+from .._core._type import Tensor
 from ..elemwise import DimShuffle, Elemwise, dimshuffle
 from ..reduce import Sum
 from ..shape import ShapeI, ShapeOf

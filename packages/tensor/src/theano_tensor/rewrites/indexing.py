@@ -15,8 +15,8 @@ from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
 from theano_optimize import Phase
 
-from .._core._refused import at_once
-from .._core._variable import Tensor
+from .._core._ops import at_once
+from .._core._type import Tensor
 from .._errors import ShapeError
 from ..creation import Alloc
 from ..elemwise import Elemwise

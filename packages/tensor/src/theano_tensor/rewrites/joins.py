@@ -9,8 +9,8 @@ from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
 from theano_optimize import Fit
 
-from .._assert import Assert
-from .._core._variable import Tensor
+from .._core._ops import Assert
+from .._core._type import Tensor
 from ..elemwise import dimshuffle
 from ..joining import Join, Split
 from ..reduce import Max, Min, Prod, Reduce, Sum

@@ -12,7 +12,7 @@ from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
 from theano_optimize import Phase
 
-from .._core._variable import Tensor
+from .._core._type import Tensor
 from ..elemwise import Elemwise, dimshuffle
 from ..indexing import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Subtensor
 from ..reduce import Sum

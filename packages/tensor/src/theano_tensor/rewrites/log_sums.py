@@ -9,7 +9,7 @@ from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
 from theano_optimize import Exactness, Phase
 
-from .._core._variable import Tensor
+from .._core._type import Tensor
 from ..elemwise import DimShuffle, Elemwise
 from ..indexing import Subtensor
 from ..nnet import Softmax

@@ -6,8 +6,8 @@ from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
 from theano_optimize import Fit
 
-from .._assert import assert_op
-from .._core._variable import Tensor
+from .._core._ops import assert_op
+from .._core._type import Tensor
 from ..creation import Eye, alloc
 from ..elemwise import DimShuffle, cast, dimshuffle
 from ..linear import Dot

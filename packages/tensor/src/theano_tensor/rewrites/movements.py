@@ -15,8 +15,8 @@ from theano_linker_c import scalar
 from theano_linker_c.scalar import Cast
 from theano_optimize import Exactness, Phase
 
-from .._assert import CheckAndRaise
-from .._core._variable import Tensor
+from .._core._ops import CheckAndRaise
+from .._core._type import Tensor
 from ..creation import Alloc
 from ..elemwise import DimShuffle, Elemwise, dimshuffle
 from ..extra_ops import CpuContiguous, ExtractDiag

@@ -14,7 +14,7 @@ from theano_linker_c import scalar
 from theano_linker_c.modes import optdb
 from theano_optimize import Context, EquilibriumDatabase, Exactness, NodeRewriter, Phase, node_rewriter
 
-from .._core._variable import Tensor
+from .._core._type import Tensor
 from ..creation import ARange, zeros
 from ..elemwise import Elemwise
 from ..indexing import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Subtensor, inc_subtensor

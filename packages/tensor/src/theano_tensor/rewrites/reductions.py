@@ -12,7 +12,7 @@ from theano_linker_c import scalar
 from theano_optimize import Context, Phase
 
 from .._core._dtypes import DISCRETE_DTYPES
-from .._core._variable import Tensor
+from .._core._type import Tensor
 from ..creation import alloc
 from ..elemwise import dimshuffle
 from ..reduce import AccumulatingReduce, All, Any_, Max, Min, Prod, Reduce, Sum

@@ -11,10 +11,9 @@ from theano_linker_c import scalar
 from theano_linker_c.scalar import Composite, ScalarProgram
 from theano_optimize import Context, Fit, Phase
 
-from .._assert import assert_op
-from .._core._convert import constant
-from .._core._variable import Tensor
-from .._scalar_bridge import ScalarFromTensor, TensorFromScalar
+from .._core._convert import ScalarFromTensor, TensorFromScalar, constant
+from .._core._ops import assert_op
+from .._core._type import Tensor
 from ..creation import Alloc, alloc
 from ..elemwise import DimShuffle, Elemwise, dimshuffle
 from ..indexing import AdvancedIncSubtensor, AdvancedIncSubtensor1, AdvancedSubtensor1, IncSubtensor, Subtensor

@@ -20,9 +20,8 @@ from theano_graph import (
 from theano_optimize import Fit, Phase, RewriteWarning, count_report
 
 from .._core._convert import as_tensor_variable, constant
-from .._core._type import TensorType
-from .._core._typing import TensorLike
-from .._core._variable import Tensor
+from .._core._dtypes import TensorLike
+from .._core._type import Tensor, TensorType
 from ..elemwise import DimShuffle, dimshuffle
 from ..gradient import GradientGate
 from ..shape import MakeVector, ShapeI, ShapeOf, shape_i

@@ -21,8 +21,8 @@ from theano_graph import (
 from theano_optimize import GraphRewriter, RewriteProfile
 
 from .._core._convert import constant
-from .._core._typing import TensorLike
-from .._core._variable import Tensor
+from .._core._dtypes import TensorLike
+from .._core._type import Tensor
 from .._errors import ShapeError
 from ..shape import shape_i
 

@@ -7,8 +7,8 @@ from typing import Any
 from theano_linker_c import scalar
 
 from .._core._convert import as_tensor_variable
-from .._core._typing import TensorLike
-from .._core._variable import Tensor
+from .._core._dtypes import TensorLike
+from .._core._type import Tensor
 from ..elemwise import eq, int_div, lt, maximum, minimum, switch
 from ..indexing.entries import known_number
 from ._language import call, cast_to, scalar_constant

@@ -10,7 +10,7 @@ from theano_linker_c import scalar
 from theano_linker_c.scalar import Composite, ScalarOp, ScalarType
 from theano_optimize import Context, Exactness, Phase
 
-from .._core._variable import Tensor
+from .._core._type import Tensor
 from ..elemwise import Elemwise
 from ._conditions import gives_floats
 from ._equations import Anything, Equations, Number, Real, equations

@@ -13,7 +13,7 @@ from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
 from theano_optimize import Context
 
-from .._core._variable import Tensor
+from .._core._type import Tensor
 from ..elemwise import Elemwise
 from ._conditions import gives_floats, is_as_precise
 from ._equations import Anything, Equations, Real, Whole, stabilizing_equations

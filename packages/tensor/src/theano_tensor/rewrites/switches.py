@@ -8,7 +8,7 @@ from theano_graph import Apply
 from theano_linker_c import scalar
 from theano_optimize import Exactness, Phase
 
-from .._core._variable import Tensor
+from .._core._type import Tensor
 from ._conditions import gives_floats
 from ._equations import Anything, Equations, equations
 from ._language import number, operands

@@ -12,9 +12,8 @@ from theano_graph import Apply, Constant, FunctionGraph, Variable, batch_rule, p
 from theano_linker_c.modes import optdb
 from theano_optimize import Phase, WalkRewriter, constant_folding, node_rewriter
 
-from .._core._ops import TensorOp
-from .._core._stacks import run_in_a_loop
-from .._core._variable import Tensor
+from .._core._ops import TensorOp, run_in_a_loop
+from .._core._type import Tensor
 from ..elemwise import Elemwise
 from ..nnet import Softmax
 from ..reduce import Prod

@@ -9,7 +9,7 @@ from theano_graph import Apply, Constant, FunctionGraph, Variable
 from theano_optimize import Fit
 
 from .._core._convert import constant
-from .._core._variable import Tensor
+from .._core._type import Tensor
 from ..elemwise import DimShuffle, Elemwise, dimshuffle
 from ..indexing.entries import known_number
 from ..shape import MakeVector, Rebroadcast, Reshape, ShapeI

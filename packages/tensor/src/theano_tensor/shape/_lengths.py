@@ -7,9 +7,8 @@ import numpy as np
 from theano_graph import Constant, Variable, describe, format_error
 
 from .._core._convert import as_tensor_variable, constant
-from .._core._dtypes import INTEGER_DTYPES
-from .._core._typing import TensorLike
-from .._core._variable import Tensor
+from .._core._dtypes import INTEGER_DTYPES, TensorLike
+from .._core._type import Tensor
 from .._errors import DTypeError
 
 

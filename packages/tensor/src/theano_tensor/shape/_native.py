@@ -5,8 +5,7 @@ from __future__ import annotations
 from theano_graph import Apply
 from theano_linker_c.kernels import Kernel, LengthKernel, ReshapeKernel, SpecifyShapeKernel, StackKernel, native_kernel
 
-from .._core._type import TensorType
-from .._core._variable import Tensor
+from .._core._type import Tensor, TensorType
 from ._rebroadcast import Rebroadcast
 from ._reshape import Reshape
 from ._same_lengths import SameLengths

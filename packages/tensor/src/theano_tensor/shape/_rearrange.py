@@ -9,13 +9,12 @@ import numpy as np
 
 from theano_graph import Apply, Variable, batch_rule, describe, format_error, pullback, pushforward, shape_rule
 
-from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable, constant
-from .._core._ops import TensorOp
-from .._core._typing import AxisLike, TensorLike
-from .._core._variable import Tensor
+from .._core._dtypes import AxisLike, TensorLike
+from .._core._ops import TensorOp, one_axis
+from .._core._type import Tensor
 from .._errors import ShapeError
-from .._protocols._operations import operation
+from .._protocols._methods import operation
 from ..elemwise import dimshuffle, neg
 from ._lengths import as_length, static_int
 from ._reshape import flatten, reshape, shape_padaxis, shape_padleft

@@ -7,12 +7,10 @@ from typing import Any, Self
 
 from theano_graph import Apply, Variable, batch_rule, describe, format_error, pullback, pushforward, shape_rule
 
-from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable
-from .._core._refused import refused
-from .._core._type import TensorType, tensor_type
-from .._core._typing import AxisLike, TensorLike
-from .._core._variable import Tensor
+from .._core._dtypes import AxisLike, TensorLike
+from .._core._ops import one_axis, refused
+from .._core._type import Tensor, TensorType, tensor_type
 from .._errors import ShapeError
 from ._registered import REBROADCAST_CODE, RebroadcastCode, shaped_operand
 

@@ -9,8 +9,8 @@ from theano_graph import Apply, Type, Variable
 from theano_linker_c.cop import RegisteredCodeOp, TypeCodeTable
 
 from .._core._convert import as_tensor_variable
+from .._core._dtypes import TensorLike
 from .._core._type import TensorType
-from .._core._typing import TensorLike
 
 SHAPE_CODE = TypeCodeTable("Shape")
 SHAPE_I_CODE = TypeCodeTable("Shape_i")

@@ -20,16 +20,12 @@ from theano_graph import (
     shape_rule,
 )
 
-from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable, constant
-from .._core._dtypes import INTEGER_DTYPES
-from .._core._ops import TensorOp
-from .._core._refused import refused
-from .._core._type import StaticShape, tensor_type
-from .._core._typing import AxisLike, ShapeLike, TensorLike
-from .._core._variable import Tensor
+from .._core._dtypes import INTEGER_DTYPES, AxisLike, ShapeLike, TensorLike
+from .._core._ops import TensorOp, one_axis, refused
+from .._core._type import StaticShape, Tensor, tensor_type
 from .._errors import AxisError, DTypeError, ShapeError
-from .._protocols._operations import call, operation
+from .._protocols._methods import call, operation
 from ..elemwise import cast, dimshuffle, lt, shuffled, switch
 from ._known_integers import Integers, integers_in
 from ._lengths import as_length, static_int

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from theano_graph import Apply, describe, format_error, pullback, pushforward, shape_rule
 
-from .._core._typing import ShapeLike, TensorLike
+from .._core._dtypes import ShapeLike, TensorLike
 from ._registered import SPECIFY_SHAPE_CODE, shaped_operand
 from ._shape import SpecifyShape
 

@@ -21,17 +21,12 @@ from theano_graph import (
 )
 from theano_linker_c.scalar import Add, Cast, Mul, upcast
 
-from .._assert import Assert
 from .._core._convert import as_tensor_variable, constant
-from .._core._dtypes import canonical_dtype
-from .._core._ops import TensorOp
-from .._core._refused import refused
-from .._core._stacks import all_stacked
-from .._core._type import CONVERSIONS, StaticShape, TensorType, tensor_type
-from .._core._typing import ShapeLike, TensorLike
-from .._core._variable import Tensor
+from .._core._dtypes import ShapeLike, TensorLike, canonical_dtype
+from .._core._ops import Assert, TensorOp, all_stacked, refused
+from .._core._type import CONVERSIONS, StaticShape, Tensor, TensorType, tensor_type
 from .._errors import ShapeError, SpecifiedShapeError
-from .._protocols._operations import call, operation
+from .._protocols._methods import call, operation
 from ..elemwise import Elemwise, cast, eq
 from ._lengths import as_length, static_int
 from ._registered import (

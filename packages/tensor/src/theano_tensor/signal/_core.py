@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._core._typing import Array
+from .._core._dtypes import Array
 
 
 class Axis(NamedTuple):

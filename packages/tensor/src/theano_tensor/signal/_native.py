@@ -8,7 +8,7 @@ from typing import Any
 from theano_graph import Apply
 from theano_linker_c.kernels import Kernel, PoolingKernel, PoolingTask, native_kernel
 
-from .._core._variable import Tensor
+from .._core._type import Tensor
 from ._ops import AveragePoolGrad, MaxPoolGrad, MaxPoolGradGrad, Pool, PoolingOp
 
 _NATIVE_DTYPES = frozenset({"float32", "float64"})

@@ -23,11 +23,9 @@ from theano_graph import (
 )
 
 from .._core._convert import as_tensor_variable
-from .._core._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES
-from .._core._stacks import batch_length, stack_of
-from .._core._type import tensor_type
-from .._core._typing import Array, TensorLike
-from .._core._variable import Tensor
+from .._core._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, Array, TensorLike
+from .._core._ops import batch_length, stack_of
+from .._core._type import Tensor, tensor_type
 from .._errors import DTypeError, ShapeError
 from ..elemwise import cast, maximum, minimum
 from ..shape import as_lengths, lengths_of, make_vector, static_lengths

@@ -9,15 +9,12 @@ import numpy as np
 
 from theano_graph import Apply, Variable, batch_rule, describe, format_error, pullback, pushforward, shape_rule
 
-from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable
-from .._core._ops import TensorOp
-from .._core._type import tensor_type
-from .._core._typing import TensorLike
-from .._core._variable import Tensor
-from .._discrete import DiscreteOp
+from .._core._dtypes import TensorLike
+from .._core._ops import DiscreteOp, TensorOp, one_axis
+from .._core._type import Tensor, tensor_type
 from .._errors import ShapeError
-from .._protocols._operations import operation
+from .._protocols._methods import operation
 from ..creation import arange, zeros
 from ..elemwise import dimshuffle
 from ..indexing import inc_subtensor

@@ -9,13 +9,10 @@ import numpy as np
 
 from theano_graph import Apply, Op, Variable, batch_rule, describe, format_error, pullback, pushforward, shape_rule
 
-from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable
-from .._core._dtypes import COMPLEX_DTYPES, INTEGER_DTYPES
-from .._core._refused import refused
-from .._core._type import tensor_type
-from .._core._typing import Array, TensorLike
-from .._core._variable import Tensor
+from .._core._dtypes import COMPLEX_DTYPES, INTEGER_DTYPES, Array, TensorLike
+from .._core._ops import one_axis, refused
+from .._core._type import Tensor, tensor_type
 from .._errors import DTypeError, ShapeError
 from ..elemwise import abs_, cast
 from ..shape import as_length, flatten, static_int

@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Self
 from theano_graph import Apply, Op, Variable, batch_rule, describe, format_error, pullback, pushforward, shape_rule
 
 from .._core._convert import as_tensor_variable
+from .._core._dtypes import TensorLike
 from .._core._type import TensorType
-from .._core._typing import TensorLike
 from ._type import TypedListType, _Operators
 
 _INT = TensorType("int64", ())

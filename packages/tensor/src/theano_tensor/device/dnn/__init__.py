@@ -1,6 +1,6 @@
 """Ops and functions for neural networks on devices, by their documented names."""
 
-from ._base import DnnBase as DnnBase
+from ...on_devices import DnnBase as DnnBase
 from ._choosing import CudnnMissing as CudnnMissing, NoConvolution as NoConvolution
 from ._convolution import (
     GpuDnnConv as GpuDnnConv,

@@ -32,8 +32,8 @@ from theano_graph import (
 )
 from theano_linker_c.kernels import ConvolutionKernel, Kernel
 
-from ..._assert import CheckAndRaise
 from ..._core._convert import as_tensor_variable
+from ..._core._ops import CheckAndRaise
 from ...elemwise import cast, eq
 from ...nnet.convolution import (
     AbstractConv2d,
@@ -45,9 +45,9 @@ from ...nnet.convolution import (
     BaseAbstractConv,
     get_conv_output_shape,
 )
+from ...on_devices import DnnBase
 from ...shape import as_lengths, make_vector
 from .._convert import as_gpuarray_variable
-from ._base import DnnBase
 from ._options import CONV_MODES, one_of
 
 

@@ -11,7 +11,7 @@ from theano_gpuarray.types import GpuArrayType, infer_context_name
 from theano_graph import Variable, format_error
 
 from ..._core._convert import as_tensor_variable
-from ..._core._typing import ShapeLike, TensorLike
+from ..._core._dtypes import ShapeLike, TensorLike
 from ...elemwise import cast
 from ...nnet.bn import batch_normalization_test, batch_normalization_train
 from .._convert import as_gpuarray_variable

@@ -27,13 +27,12 @@ from theano_graph import (
 )
 from theano_linker_c.kernels import Kernel, native_kernel
 
-from ..._core._stacks import run_in_a_loop
+from ..._core._ops import run_in_a_loop
 from ...gradient import DisconnectedType, Rop
-from ...gradient._accumulation._backward import backward
+from ...gradient._backward import backward
+from ...on_devices import DnnBase, stands_for
 from ...shape import ShapeI, ShapeOf
 from .._convert import as_gpuarray_variable
-from ..ops._table import stands_for
-from ._base import DnnBase
 
 __all__ = ["GpuDnnLayer", "LayerOp", "library_results"]
 

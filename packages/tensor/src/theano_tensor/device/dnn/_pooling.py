@@ -10,10 +10,10 @@ from theano_gpuarray.types import DeviceOp, host_from_gpu
 from theano_graph import Apply, Op, Variable, batch_rule, format_error, generic, pullback, pushforward, shape_rule
 from theano_linker_c.kernels import Kernel, PoolingKernel
 
+from ...on_devices import DnnBase
 from ...shape import lengths_of, make_vector
 from ...signal.pool import AveragePoolGrad, MaxPoolGrad, Pool
 from .._convert import as_gpuarray_variable
-from ._base import DnnBase
 from ._options import one_of
 
 MODES = ("max", "max_deterministic", "sum", "average", "average_inc_pad", "average_exc_pad")

@@ -49,8 +49,8 @@ from ._sorting import GpuArgSortOp as GpuArgSortOp, GpuSortOp as GpuSortOp, GpuT
 # isort: on
 # fmt: on
 # End of the names that these define.
+from ...on_devices import NamedDeviceOp as NamedDeviceOp, lifters as lifters
 from . import _linear_algebra as _linear_algebra, _transforms as _transforms
-from ._table import NamedDeviceOp as NamedDeviceOp, lifters as lifters
 
 __all__ = ["NamedDeviceOp", "lifters"]
 # Their names, written by tools/generate_names.py.

@@ -8,7 +8,7 @@ from theano_graph import Apply, Variable
 
 from ..._core._convert import constant
 from ...linear import BatchedDot, Dot, Dot22, Dot22Scalar, Gemm, Gemv, Ger
-from ._table import NamedDeviceOp, stands_for
+from ...on_devices import NamedDeviceOp, stands_for
 
 
 class _Accumulation(NamedDeviceOp):

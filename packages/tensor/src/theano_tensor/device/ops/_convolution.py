@@ -16,8 +16,8 @@ from ...nnet.convolution import (
     AbstractConv3d_gradWeights,
     BaseAbstractConv,
 )
+from ...on_devices import NamedDeviceOp
 from ._c_correlation import correlation_code
-from ._table import NamedDeviceOp
 
 
 class _Correlation(NamedDeviceOp):

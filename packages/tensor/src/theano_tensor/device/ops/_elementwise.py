@@ -11,13 +11,13 @@ from theano_graph import Apply, TheanoError, format_error
 from theano_linker_c.scalar import Composite, ScalarOp, upgrade_to_float_no_complex
 from theano_linker_c.scalar.special import Erfcinv, Erfinv
 
-from ..._core._typing import AxisLike
+from ..._core._dtypes import AxisLike
 from ...elemwise import DimShuffle, Elemwise
+from ...on_devices import NamedDeviceOp, stands_for
 from ...reduce import CAReduceDtype
 from ...reduce._reduce import Reduce
 from ...rewrites import FusedReduce
 from ._c_reduction import reduction_kernel, reduction_launch
-from ._table import NamedDeviceOp, stands_for
 
 #: How many operands one launch of an elementwise kernel takes at most, by the bytes that they take as arguments.
 _ARGUMENT_BYTES = 4096

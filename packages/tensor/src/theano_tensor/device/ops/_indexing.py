@@ -19,7 +19,7 @@ from ...indexing import (
     IncSubtensor,
     Subtensor,
 )
-from ._table import NamedDeviceOp, stands_for
+from ...on_devices import NamedDeviceOp, stands_for
 
 
 @stands_for(Subtensor)

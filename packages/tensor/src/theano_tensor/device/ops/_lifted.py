@@ -8,9 +8,9 @@ from typing import Any
 from theano_gpuarray.types import host_from_gpu, is_host_array
 from theano_graph import Variable
 
-from ..._assert import CheckAndRaise
 from ..._core._convert import as_tensor_variable
-from ..._core._variable import Tensor
+from ..._core._ops import CheckAndRaise
+from ..._core._type import Tensor
 from ...control import IfElse
 from ...elemwise import maximum, mod, switch
 from ...extra_ops import FillDiagonal, FillDiagonalOffset
@@ -19,10 +19,9 @@ from ...indexing import inc_subtensor
 from ...joining import join
 from ...linear import batched_dot
 from ...nnet.blocksparse import SparseBlockGemv, SparseBlockOuter
-from ...on_devices import device_expression
+from ...on_devices import device_expression, lifters
 from ...shape import Roll, shape_i, static_int
 from .._convert import as_gpuarray_variable
-from ._table import lifters
 
 __all__ = ["blocks_outer", "blocks_product"]
 

@@ -13,12 +13,12 @@ from theano_linker_c.kernels import ConcatenateKernel, FullKernel, Kernel, nativ
 from theano_linker_c.profiling import device_kind
 
 from ..._core._dtypes import canonical_dtype
-from ..._core._variable import Tensor
+from ..._core._type import Tensor
 from ...creation import Alloc, AllocEmpty, Eye
 from ...joining import Join, Split
+from ...on_devices import NamedDeviceOp, device_op, lifters, stands_for
 from ...shape import Reshape, static_int
 from .._convert import as_gpuarray_variable
-from ._table import NamedDeviceOp, device_op, lifters, stands_for
 
 
 class _Maker(NamedDeviceOp):

@@ -7,8 +7,8 @@ from typing import Any, Self
 from theano_graph import Apply, format_error
 
 from ...extra_ops import Cumulative
+from ...on_devices import NamedDeviceOp, stands_for
 from ...signal.pool import AveragePoolGrad, MaxPoolGrad, MaxPoolGradGrad, Pool
-from ._table import NamedDeviceOp, stands_for
 
 
 class _Pooling(NamedDeviceOp):

@@ -9,11 +9,10 @@ from theano_gpuarray.types import DEVICE, host_type
 from theano_graph import Apply
 from theano_linker_c.kernels import Kernel, native_kernel
 
-from ..._core._type import TensorType, tensor_type
-from ..._core._variable import Tensor
+from ..._core._type import Tensor, TensorType, tensor_type
+from ...on_devices import NamedDeviceOp, stands_for
 from ...random._size import size_vector
 from ...random.mrg import ChoiceFromUniform, MRGUniform, MultinomialFromUniform
-from ._table import NamedDeviceOp, stands_for
 
 _rules = native_kernel.for_target(DEVICE)
 

@@ -9,9 +9,9 @@ from theano_gpuarray.types import DEVICE
 from theano_graph import Apply
 from theano_linker_c.kernels import Kernel, native_kernel
 
-from ..._core._variable import Tensor
+from ..._core._type import Tensor
+from ...on_devices import NamedDeviceOp, stands_for
 from ...sorting import ArgSort, Sort, TopK
-from ._table import NamedDeviceOp, stands_for
 
 _rules = native_kernel.for_target(DEVICE)
 

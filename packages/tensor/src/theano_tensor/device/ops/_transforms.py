@@ -8,7 +8,7 @@ from theano_gpuarray.types import DEVICE
 from theano_graph import Apply
 from theano_linker_c.kernels import Kernel, native_kernel
 
-from ..._core._variable import Tensor
+from ..._core._type import Tensor
 from ...fourier import InverseRealFourier, RealFourier
 from ...nnet.ctc import ConnectionistTemporalClassification
 

@@ -11,9 +11,9 @@ from theano_graph import Apply, Op, Variable
 from theano_linker_c.program import overwriting_form
 
 from ..._core._convert import as_tensor_variable
+from ..._core._dtypes import TensorLike
 from ..._core._ops import TensorOp
-from ..._core._typing import TensorLike
-from ..._core._variable import Tensor
+from ..._core._type import Tensor
 from .._parts import check_values, fitting_part, index_pattern, out_of_range
 from ..entries import Entries, Symbol, entries_text, fill_in
 from ._read import (

@@ -14,12 +14,9 @@ import numpy as np
 from theano_graph import Apply, Constant, Variable, describe, format_error
 
 from ..._core._convert import as_tensor_variable
-from ..._core._dtypes import INTEGER_DTYPES
-from ..._core._ops import TensorOp
-from ..._core._refused import refused
-from ..._core._type import StaticShape, tensor_type
-from ..._core._typing import Array, TensorLike
-from ..._core._variable import Tensor
+from ..._core._dtypes import INTEGER_DTYPES, Array, TensorLike
+from ..._core._ops import TensorOp, refused
+from ..._core._type import StaticShape, Tensor, tensor_type
 from ..._errors import IndexingError
 from .._layout import check_arrays, is_mask, layout, static_advanced
 from .._parse import consumed

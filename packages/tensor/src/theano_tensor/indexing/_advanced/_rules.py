@@ -10,7 +10,7 @@ import numpy as np
 from theano_graph import Apply, Constant, Variable, pullback, pushforward, shape_rule
 
 from ..._core._convert import as_tensor_variable, constant
-from ..._core._variable import Tensor
+from ..._core._type import Tensor
 from ...creation import Alloc, arange
 from ...elemwise import cast, eq, switch, zeros_like
 from ...reduce import sum as sum_over

@@ -14,8 +14,8 @@ import numpy as np
 from theano_graph import Apply, Variable, pullback, pushforward, shape_rule
 
 from ..._core._convert import as_tensor_variable
-from ..._core._typing import TensorLike
-from ..._core._variable import Tensor
+from ..._core._dtypes import TensorLike
+from ..._core._type import Tensor
 from ...elemwise import cast, conj
 from ...linear import matmul
 from ...reduce import sum as sum_over

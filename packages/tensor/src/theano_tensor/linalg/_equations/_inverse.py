@@ -10,9 +10,8 @@ import numpy as np
 from theano_graph import Apply, Variable, pullback, pushforward, shape_rule
 
 from ..._core._convert import as_tensor_variable
-from ..._core._type import tensor_type
-from ..._core._typing import TensorLike
-from ..._core._variable import Tensor
+from ..._core._dtypes import TensorLike
+from ..._core._type import Tensor, tensor_type
 from ...elemwise import dimshuffle
 from ...extra_ops import diagonal
 from ...linear import matmul

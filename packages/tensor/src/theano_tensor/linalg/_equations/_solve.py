@@ -11,11 +11,9 @@ from theano_graph import Apply, Variable, batch_rule, describe, format_error, pu
 from theano_linker_c.scalar import upcast
 
 from ..._core._convert import as_tensor_variable
-from ..._core._refused import refused
-from ..._core._stacks import all_stacked
-from ..._core._type import tensor_type
-from ..._core._typing import Array, TensorLike
-from ..._core._variable import Tensor
+from ..._core._dtypes import Array, TensorLike
+from ..._core._ops import all_stacked, refused
+from ..._core._type import Tensor, tensor_type
 from ..._errors import ShapeError
 from ...creation import alloc, tril, triu
 from ...elemwise import broadcast_static, cast, conj, dimshuffle

@@ -11,9 +11,8 @@ from theano_graph import Apply, Variable, pullback, shape_rule
 from theano_linker_c.scalar import upcast
 
 from ..._core._convert import as_tensor_variable
-from ..._core._type import tensor_type
-from ..._core._typing import TensorLike
-from ..._core._variable import Tensor
+from ..._core._dtypes import TensorLike
+from ..._core._type import Tensor, tensor_type
 from ...elemwise import cast, conj, dimshuffle
 from ...gradient import grad_undefined
 from ...reduce import sum as sum_over

@@ -10,8 +10,8 @@ import numpy as np
 from theano_graph import Apply, Variable, format_error, pullback, pushforward, shape_rule
 
 from ..._core._convert import as_tensor_variable
-from ..._core._typing import Array, TensorLike
-from ..._core._variable import Tensor
+from ..._core._dtypes import Array, TensorLike
+from ..._core._type import Tensor
 from ...elemwise import isnan, switch
 from ...linear import matmul
 from ...reduce import any as any_of

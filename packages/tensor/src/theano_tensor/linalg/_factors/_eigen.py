@@ -16,10 +16,8 @@ from theano_graph import Apply, Variable, format_error, pullback, pushforward, s
 from theano_linker_c.scalar import upcast
 
 from ..._core._convert import as_tensor_variable
-from ..._core._dtypes import COMPLEX_DTYPES
-from ..._core._type import tensor_type
-from ..._core._typing import TensorLike
-from ..._core._variable import Tensor
+from ..._core._dtypes import COMPLEX_DTYPES, TensorLike
+from ..._core._type import Tensor, tensor_type
 from ...elemwise import cast, conj, real
 from ...extra_ops import diagonal
 from ...gradient import grad_undefined

@@ -10,10 +10,8 @@ import numpy as np
 from theano_graph import Apply, Variable, format_error, pullback, shape_rule
 from theano_linker_c.scalar import upcast
 
-from ..._core._dtypes import COMPLEX_DTYPES
-from ..._core._type import tensor_type
-from ..._core._typing import TensorLike
-from ..._core._variable import Tensor
+from ..._core._dtypes import COMPLEX_DTYPES, TensorLike
+from ..._core._type import Tensor, tensor_type
 from ...elemwise import cast
 from ...gradient import grad_undefined
 from .._matrices._lazy import scipy_linalg

@@ -15,8 +15,8 @@ import numpy as np
 from theano_graph import Apply, Variable, ancestors, batch_rule, pullback, pushforward
 
 from ..._core._convert import as_tensor_variable
-from ..._core._stacks import all_stacked
-from ..._core._variable import Tensor
+from ..._core._ops import all_stacked
+from ..._core._type import Tensor
 from ...creation import arange
 from ...elemwise import abs_, and_, cast, dimshuffle, eq, le, or_, switch
 from ...extra_ops import diagonal

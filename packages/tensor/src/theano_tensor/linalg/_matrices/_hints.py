@@ -9,10 +9,9 @@ from theano_graph import Apply, Feature, FunctionGraph, Variable, batch_rule, pu
 from theano_optimize import GraphRewriter
 
 from ..._core._convert import as_tensor_variable
-from ..._core._ops import TensorOp
-from ..._core._stacks import on_stacks
-from ..._core._typing import TensorLike
-from ..._core._variable import Tensor
+from ..._core._dtypes import TensorLike
+from ..._core._ops import TensorOp, on_stacks
+from ..._core._type import Tensor
 
 
 class Hint(TensorOp):

@@ -13,11 +13,9 @@ import numpy as np
 from theano_graph import Apply, Op, Variable, batch_rule, describe, format_error, pushforward
 
 from ..._core._convert import as_tensor_variable
-from ..._core._dtypes import COMPLEX_DTYPES
-from ..._core._refused import refused
-from ..._core._stacks import on_stacks
-from ..._core._typing import TensorLike
-from ..._core._variable import Tensor
+from ..._core._dtypes import COMPLEX_DTYPES, TensorLike
+from ..._core._ops import on_stacks, refused
+from ..._core._type import Tensor
 from ..._errors import DTypeError, ShapeError
 from ...creation import arange, eye
 from ...elemwise import abs_, and_, cast, conj, dimshuffle, eq, gt, le, lt, or_, switch

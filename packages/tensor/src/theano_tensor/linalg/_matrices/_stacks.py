@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._core._typing import Array
+from ..._core._dtypes import Array
 
 
 def values_or_nan(compute: Callable[..., Any], *stacks: Array) -> Array:

@@ -7,8 +7,8 @@ from typing import Any
 
 from theano_graph import Apply, Variable, batch_rule
 
-from ..._core._stacks import all_stacked, batch_length
-from ..._core._variable import Tensor
+from ..._core._ops import all_stacked, batch_length
+from ..._core._type import Tensor
 from ...elemwise import dimshuffle
 from ...shape import lengths_of, reshape
 from ._ops import AbstractConv, AbstractConv_gradInputs, AbstractConv_gradWeights, BaseAbstractConv

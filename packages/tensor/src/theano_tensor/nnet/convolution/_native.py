@@ -8,7 +8,7 @@ from typing import Any
 from theano_graph import Apply
 from theano_linker_c.kernels import ConvolutionKernel, ConvolutionTask, Kernel, native_kernel
 
-from ..._core._variable import Tensor
+from ..._core._type import Tensor
 from ._ops import AbstractConv, AbstractConv_gradInputs, AbstractConv_gradWeights, BaseAbstractConv
 
 _NATIVE_DTYPES = frozenset({"float32", "float64"})

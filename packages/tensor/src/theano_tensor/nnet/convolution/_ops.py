@@ -11,10 +11,8 @@ from theano_graph import Apply, Op, Variable, describe, format_error, pullback, 
 from theano_linker_c.scalar import upcast
 
 from ..._core._convert import as_tensor_variable
-from ..._core._dtypes import COMPLEX_DTYPES
-from ..._core._type import tensor_type
-from ..._core._typing import ShapeLike, TensorLike
-from ..._core._variable import Tensor
+from ..._core._dtypes import COMPLEX_DTYPES, ShapeLike, TensorLike
+from ..._core._type import Tensor, tensor_type
 from ..._errors import DTypeError, RankError, ShapeError
 from ...elemwise import cast
 from ...shape import as_lengths, lengths_of, make_vector, static_lengths

@@ -22,7 +22,7 @@ import numpy as np
 
 from theano_graph import format_error
 
-from ..._core._typing import Array
+from ..._core._dtypes import Array
 
 #: The moduli.
 M1, M2 = 2**31 - 1, 2**31 - 21069

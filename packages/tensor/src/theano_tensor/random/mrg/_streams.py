@@ -13,12 +13,9 @@ from theano_graph import Variable, config, describe, format_error
 from theano_linker_c import shared
 from theano_linker_c.scalar import upcast
 
-from ..._core._convert import as_tensor_variable, constant
-from ..._core._dtypes import canonical_dtype
-from ..._core._shared import TensorSharedVariable
-from ..._core._type import tensor_type
-from ..._core._typing import DTypeLike, ShapeLike, TensorLike
-from ..._core._variable import Tensor, TensorConstant
+from ..._core._convert import TensorSharedVariable, as_tensor_variable, constant
+from ..._core._dtypes import DTypeLike, ShapeLike, TensorLike, canonical_dtype
+from ..._core._type import Tensor, TensorConstant, tensor_type
 from ..._errors import DTypeError
 from ...elemwise import cast
 from ...shape import shape as shape_of

@@ -11,12 +11,9 @@ import numpy as np
 from theano_graph import Apply, Variable, batch_rule, describe, format_error, shape_rule
 
 from ..._core._convert import as_tensor_variable
-from ..._core._dtypes import INTEGER_DTYPES
-from ..._core._stacks import run_in_a_loop
-from ..._core._type import TensorType, tensor_type
-from ..._core._typing import ShapeLike, TensorLike
-from ..._core._variable import Tensor
-from ..._discrete import DiscreteOp
+from ..._core._dtypes import INTEGER_DTYPES, ShapeLike, TensorLike
+from ..._core._ops import DiscreteOp, run_in_a_loop
+from ..._core._type import Tensor, TensorType, tensor_type
 from ..._errors import DTypeError, ShapeError
 from ...elemwise import cast
 from ...indexing._getitem import getitem

@@ -1,28 +1,29 @@
-"""Where a cotangent is zero by construction: at elements that a choice leaves out, and outside of a part.
-
-The gradient of ``switch(c, f(x), 0)`` is ``switch(c, g * slope, 0)``, not ``switch(c, g, 0) * slope``, which is no
-number where the slope is infinite. So choices of zero and placed parts stay outermost: a rule gets the
-cotangent inside of them, and its results are put into them again. A part of a result needs that part of the operands
-only. The derivatives of such gradients have the same form, so that this holds for all orders.
-"""
+"""Where a cotangent is zero by construction, and what differentiation asks of variables that hold numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol, cast
 
 import numpy as np
 
-from theano_graph import Apply, Constant, RuleTable, Variable, record
+from theano_graph import Apply, Constant, RuleTable, Variable, config, record
 from theano_linker_c import scalar
 from theano_linker_c.scalar import Cast
 
-from ..._core._convert import constant
-from ..._core._ops import is_same
-from ..._core._variable import Tensor
-from ..._protocols._operations import call
-from ...elemwise import DimShuffle, Elemwise, dimshuffle, partials, switch, unbroadcast
-from ...shape import Reshape
+from .._core._convert import constant
+from .._core._ops import is_same
+from .._core._type import Tensor, TensorType
+from .._protocols._methods import call
+from ..elemwise import DimShuffle, Elemwise, dimshuffle, partials, switch, unbroadcast
+from ..shape import Reshape, addbroadcast
+
+# ---- Where a cotangent is zero by construction: at elements that a choice leaves out, and outside of a part
+#
+# The gradient of ``switch(c, f(x), 0)`` is ``switch(c, g * slope, 0)``, not ``switch(c, g, 0) * slope``, which is no
+# number where the slope is infinite. So choices of zero and placed parts stay outermost: a rule gets the
+# cotangent inside of them, and its results are put into them again. A part of a result needs that part of the operands
+# only. The derivatives of such gradients have the same form, so that this holds for all orders.
 
 #: So many choices and parts are taken off a cotangent, and so many views are looked through.
 DEPTH = 8
@@ -301,3 +302,105 @@ def is_zero(variable: Variable) -> bool:
     while variable.owner is not None and isinstance(variable.owner.op, DimShuffle):
         variable = variable.owner.inputs[0]
     return isinstance(variable, Constant) and getattr(variable.data, "size", 0) == 1 and not variable.data.any()
+
+
+# ---- The few things that differentiation asks of a variable that holds numbers
+#
+# They are asked through the variable's own methods, so that each array type (dense, sparse, on a device) can be
+# differentiated.
+
+
+class Numbers(Protocol):
+    """The interface of variables that hold numbers for differentiation."""
+
+    @property
+    def real(self) -> Variable: ...
+
+    def zeros_like(self, dtype: str) -> Variable: ...
+
+    def ones_like(self, dtype: str) -> Variable: ...
+
+    def astype(self, dtype: str) -> Variable: ...
+
+
+def dtype_of(variable: Variable) -> str | None:
+    """Return the dtype of a variable's type, or None where the type has none."""
+    return getattr(variable.type, "dtype", None)
+
+
+def is_discrete(variable: Variable) -> bool:
+    """Tell whether a variable holds integers or booleans."""
+    dtype = dtype_of(variable)
+    return dtype is not None and dtype.startswith(("int", "uint", "bool"))
+
+
+def is_continuous(variable: Variable) -> bool:
+    """Tell whether a variable holds real or complex floating-point numbers."""
+    dtype = dtype_of(variable)
+    return dtype is not None and dtype.startswith(("float", "complex"))
+
+
+def is_complex(variable: Variable) -> bool:
+    """Tell whether a variable holds complex numbers."""
+    dtype = dtype_of(variable)
+    return dtype is not None and dtype.startswith("complex")
+
+
+def real_part(variable: Variable) -> Variable:
+    """Return the real part of complex numbers."""
+    return _methods(variable).real
+
+
+def cotangent_dtype(variable: Variable) -> str:
+    """Return the dtype of the gradient with respect to `variable`: its own, or floatX where that is discrete."""
+    dtype = dtype_of(variable)
+    return dtype if dtype is not None and is_continuous(variable) else str(config.floatX)
+
+
+def zeros_for(variable: Variable) -> Variable:
+    """Return a zero gradient for `variable`: its shape, its dtype or floatX."""
+    return _methods(variable).zeros_like(dtype=cotangent_dtype(variable))
+
+
+def ones_for(variable: Variable) -> Variable:
+    """Return the gradient of `variable` with respect to itself."""
+    return _methods(variable).ones_like(dtype=cotangent_dtype(variable))
+
+
+def cast_to(variable: Variable, dtype: str) -> Variable:
+    """Return `variable` converted to `dtype`, or itself."""
+    return variable if dtype_of(variable) == dtype else _methods(variable).astype(dtype)
+
+
+def total(terms: list[Variable]) -> Variable:
+    """Return the sum of one or more cotangents of one variable, in order."""
+    result: Any = terms[0]
+    for term in terms[1:]:
+        if isinstance(result, Tensor) and isinstance(term, Tensor):
+            result = sum_inside(result, term)
+        else:
+            result = result + term
+    reduced: Variable = result
+    return reduced
+
+
+def static_shape(variable: Variable) -> tuple[int | None, ...] | None:
+    """Return the static shape of a variable's type, or None where the type has none."""
+    return getattr(variable.type, "shape", None)
+
+
+def shaped_as(variable: Variable, gradient: Variable) -> Variable:
+    """Return a gradient such that it broadcasts where `variable` does: a rule may know the lengths of others only."""
+    if not isinstance(variable.type, TensorType) or not isinstance(gradient.type, TensorType):
+        return gradient
+    kinds = enumerate(zip(variable.type.broadcastable, gradient.type.broadcastable, strict=True))
+    axes = [axis for axis, (wanted, known) in kinds if wanted and not known]
+    return addbroadcast(gradient, *axes) if axes else gradient
+
+
+def _methods(variable: Variable) -> Numbers:
+    if not hasattr(variable, "zeros_like"):
+        raise TypeError(
+            f"`{variable}` of type {variable.type.describe()} cannot be differentiated: it holds no numbers"
+        )
+    return cast(Numbers, variable)
