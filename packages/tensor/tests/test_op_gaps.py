@@ -45,7 +45,7 @@ from theano_tensor.reduce import ArgMax, ArgMin, Sum
 from theano_tensor.reduce._reduce import Supremum
 from theano_tensor.rewrites._fused_reduce import FusedReduce
 from theano_tensor.rewrites.unfolded import Unfolded
-from theano_tensor.shape._registered import RebroadcastCode, ShapeCode, ShapeICode, SpecifyShapeCode
+from theano_tensor.shape._rebroadcast import RebroadcastCode, ShapeCode, ShapeICode, SpecifyShapeCode
 from theano_testing.gaps import find_gaps, known_records, load_records, record_absence, without_batch_rule
 from theano_testing.tensor import OpRecord, OpTestCase, check_batch_gradients, check_batches, fetch_seed, op_tests
 from theano_testing.tiers import slow

@@ -10,5 +10,4 @@ from .._core._ops import (
 )
 from .._errors import BatchError as BatchError
 from ._functions import vectorize as vectorize, vmap as vmap
-from ._graph import vectorize_graph as vectorize_graph
-from ._pass import batch_entries as batch_entries
+from ._graph import batch_entries as batch_entries, vectorize_graph as vectorize_graph

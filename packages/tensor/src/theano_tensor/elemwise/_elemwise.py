@@ -29,10 +29,8 @@ from .._core._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, FLOAT_DTYPES, Tenso
 from .._core._type import Tensor, TensorConstant, TensorType, tensor_type
 from .._errors import ShapeError
 from .._protocols._methods import call
-from ._broadcast import broadcast_static, check_broadcast, refused_broadcast
-from ._dimshuffle import DimShuffle, dimshuffle
-from ._lift import lifted_pullback, lifted_pushforward
-from ._logistic_slopes import SLOPES, divided_slope, stable_slope
+from ._derivatives import SLOPES, divided_slope, lifted_pullback, lifted_pushforward, stable_slope
+from ._dimshuffle import DimShuffle, broadcast_static, check_broadcast, dimshuffle, refused_broadcast
 from ._signature import SignatureOf, wrong_keywords
 
 

@@ -21,7 +21,7 @@ from ..indexing import take
 from ..joining import join
 from ..reduce import sum as sum_over
 from ..shape import as_length, as_lengths, flatten, lengths_of, reshape, shape_i, specify_shape
-from ..shape._lengths import static_int
+from ..shape._shape import static_int
 
 
 class RepeatedNumbers(DiscreteOp):

@@ -13,7 +13,7 @@ from .._core._dtypes import DTypeLike, ShapeLike, TensorLike
 from .._core._type import Tensor
 from .._errors import ShapeError
 from ..shape import lengths_of
-from ..sorting._sort import along_axis
+from ..sorting import along_axis
 from . import _distributions as draws
 from ._variable import RandomVariable, as_random_variable
 

@@ -27,8 +27,20 @@ from ..elemwise import (
     true_div,
 )
 from ..shape import shape_i
-from ._axes import as_axes, normal_axes
-from ._reduce import AccumulatingReduce, All, Any_, Max, Min, Prod, Reduce, Sum, keep_dims, refuse_narrow_accumulator
+from ._reduce import (
+    AccumulatingReduce,
+    All,
+    Any_,
+    Max,
+    Min,
+    Prod,
+    Reduce,
+    Sum,
+    as_axes,
+    keep_dims,
+    normal_axes,
+    refuse_narrow_accumulator,
+)
 
 
 def _reduce(op: Reduce, x: Tensor, axis: AxisLike, keepdims: bool) -> Tensor:

@@ -1,4 +1,4 @@
-"""Tensors put together along an axis, and taken apart."""
+"""Tensors put together and taken apart."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from typing import Any, Self
 import numpy as np
 
 from theano_graph import Apply, Op, Variable, batch_rule, describe, format_error, pullback, pushforward, shape_rule
+from theano_linker_c.kernels import ConcatenateKernel, Kernel, SplitKernel, native_kernel
 from theano_linker_c.scalar import Cast, upcast
 
-from .._core._convert import as_tensor_variable, constant
-from .._core._dtypes import AxisLike, TensorLike
-from .._core._ops import TensorOp, all_stacked, refused
-from .._core._type import Tensor, TensorConstant, tensor_type
-from .._errors import AxisError, RankError, ShapeError
-from .._protocols._methods import operation
-from ..elemwise import Elemwise, cast, eq, switch
-from ..shape import (
+from ._core._convert import as_tensor_variable, constant
+from ._core._dtypes import AxisLike, TensorLike
+from ._core._ops import TensorOp, all_stacked, refused
+from ._core._type import Tensor, TensorConstant, tensor_type
+from ._errors import AxisError, RankError, ShapeError
+from ._protocols._methods import operation
+from .elemwise import Elemwise, cast, eq, switch
+from .shape import (
     Integers,
     MakeVector,
     as_length,
@@ -544,3 +545,26 @@ def vertical_stack(*tensors: Any) -> Tensor:
 
 def _is_list(tensors: Sequence[Any]) -> bool:
     return len(tensors) == 1 and isinstance(tensors[0], (list, tuple))
+
+
+# ---- Native forms of joins and of taking apart
+
+
+@native_kernel.register(Join)
+def _joined(node: Apply[Join, Tensor]) -> Kernel | None:
+    axis, result = static_int(node.inputs[0]), node.outputs[0].type
+    return (
+        None if axis is None or node.op.view != -1 else ConcatenateKernel(result.dtype, result.ndim, axis % result.ndim)
+    )
+
+
+@native_kernel.register(Split)
+def _parts(node: Apply[Split, Tensor]) -> Kernel | None:
+    x, axis, lengths = node.inputs
+    where = static_int(axis)
+    if where is None or lengths.type.dtype != "int64":
+        return None
+    return SplitKernel(x.type.dtype, x.type.ndim, where % x.type.ndim)
+
+
+__all__ = ["Join", "Split", "concatenate", "horizontal_stack", "join", "split", "stack", "stacklists", "vertical_stack"]

@@ -1,4 +1,4 @@
-"""A choice between two groups of variables, of which only one is computed."""
+"""Control flow: a choice between two groups of variables, of which only one is computed."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 
 from theano_graph import (
     Apply,
+    FunctionGraph,
     Op,
     Type,
     Unstacked,
@@ -18,13 +19,15 @@ from theano_graph import (
     pushforward,
     shape_rule,
 )
+from theano_linker_c.modes import optdb
 from theano_linker_c.program import Branch, lazy_form
+from theano_optimize import Phase, WalkRewriter, node_rewriter
 
-from .._core._convert import as_tensor_variable
-from .._core._dtypes import Outputs, TensorLike
-from .._core._ops import batch_length, fronted, padded, stack_of
-from .._core._type import TensorType, tensor_type
-from ..elemwise import switch
+from ._core._convert import as_tensor_variable
+from ._core._dtypes import Outputs, TensorLike
+from ._core._ops import batch_length, fronted, padded, stack_of
+from ._core._type import TensorType, tensor_type
+from .elemwise import switch
 
 
 class IfElse(Op):
@@ -281,3 +284,28 @@ def _shape(node: Apply[IfElse], input_shapes: list[Any]) -> list[Any]:
 def _length(value: Any) -> Any:
     variable: Any = as_tensor_variable(value)
     return variable.astype("int64")
+
+
+# ---- Choices say that they work in place where rewriting is for that
+
+
+@node_rewriter([IfElse], name="cond_make_inplace")
+def cond_make_inplace(fgraph: FunctionGraph, node: Apply[IfElse]) -> list[Variable] | None:
+    """The chosen value is handed on without a copy, and the text of the op says so."""
+    op = node.op
+    if op.as_view:
+        return None
+    results: list[Variable] = IfElse(op.n_outs, as_view=True, gpu=op.gpu, name=op.name)(*node.inputs, return_list=True)
+    return results
+
+
+#: Before the handler of in-place work is there: it takes no new nodes of which a result may be one of several inputs.
+optdb.register(
+    "cond_make_inplace",
+    WalkRewriter(cond_make_inplace, order="in_to_out", visit_new=False),
+    *("fast_run", "inplace"),
+    position=Phase.ADD_DESTROY.value - 0.01,
+)
+
+
+__all__ = ["IfElse", "cond_make_inplace", "ifelse"]
