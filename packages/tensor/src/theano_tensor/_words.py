@@ -34,8 +34,8 @@ from .builders import OpFromGraph
 from .elemwise import DimShuffle, Elemwise
 from .gradient._types import NullType
 from .indexing.entries import Slice, Symbol
-from .linalg._matrices._hints import Hint
-from .nnet._softmax import AlongAxis
+from .linalg.rewrites import Hint
+from .nnet._activations import AlongAxis
 from .nnet.convolution._former import ConvOp
 from .random._function import RandomFunction
 from .reduce import CAReduce
@@ -150,57 +150,49 @@ _CLASSES = MappingProxyType(
         "theano_tensor.creation._ranges": "ARange Eye",
         "theano_tensor.elemwise._dimshuffle": "DimShuffle",
         "theano_tensor.elemwise._elemwise": "Elemwise",
-        "theano_tensor.extra_ops._counting": "Bartlett BinCount",
+        "theano_tensor.extra_ops._searching": "Bartlett BinCount SearchsortedOp Unique",
         "theano_tensor.extra_ops._cumulative": "Cumulative Recurrence",
         "theano_tensor.extra_ops._diagonal": "AllocDiag ExtractDiag FillDiagonal FillDiagonalOffset",
         "theano_tensor.extra_ops._flat_index": "CpuContiguous RavelMultiIndex UnravelIndex",
         "theano_tensor.extra_ops._repeat": "RepeatedNumbers",
-        "theano_tensor.extra_ops._searching": "SearchsortedOp Unique",
         "theano_tensor.fourier": "Fourier InverseRealFourier RealFourier",
         "theano_tensor.gradient._blocks": "DisconnectedGrad GradClip GradScale GradientGate UndefinedGrad ZeroGrad",
         "theano_tensor.gradient._products": "EvaluationPoint",
         "theano_tensor._graph_op": "MapRows",
         "theano_tensor.gradient._types": "DisconnectedType NullType",
-        "theano_tensor.indexing._advanced._read": "AdvancedBooleanSubtensor AdvancedSubtensor AdvancedSubtensor1",
-        "theano_tensor.indexing._advanced._change": (
-            "AdvancedBooleanIncSubtensor AdvancedIncSubtensor AdvancedIncSubtensor1"
+        "theano_tensor.indexing._advanced": (
+            "AdvancedBooleanIncSubtensor AdvancedBooleanSubtensor AdvancedIncSubtensor AdvancedIncSubtensor1 "
+            "AdvancedSubtensor AdvancedSubtensor1"
         ),
         "theano_tensor.indexing._choose": "Choose",
-        "theano_tensor.indexing._nonzero": "Nonzero",
+        "theano_tensor.indexing._getitem": "Nonzero",
         "theano_tensor.indexing._subtensor": "IncSubtensor Subtensor",
         "theano_tensor.joining": "Join Split",
-        "theano_tensor.linalg._factors._cholesky": "Cholesky CholeskyGrad",
-        "theano_tensor.linalg._factors._eigen": "Eig Eigh EighGrad Eigvalsh EigvalshGrad",
-        "theano_tensor.linalg._exponential": "Expm ExpmGrad",
-        "theano_tensor.linalg._matrices._hints": "Hint",
-        "theano_tensor.linalg._equations._cofactors": "Cofactors CofactorsChange",
-        "theano_tensor.linalg._equations._inverse": "Det MatrixInverse MatrixPinv SLogDet",
-        "theano_tensor.linalg._equations._sylvester": "TriangularSylvester",
-        "theano_tensor.linalg._equations._tridiagonal": "SolveTridiagonal SolveTridiagonalFactor TridiagonalFactor",
-        "theano_tensor.linalg._factors._lu": "LUFactor PivotsToPermutation",
-        "theano_tensor.linalg._factors._schur": "QZ Schur",
-        "theano_tensor.linalg._factors._orthogonal": "QRFull QRIncomplete SVD",
-        "theano_tensor.linalg._factors._spectral": "SpectralGate",
-        "theano_tensor.linalg._equations._solve": "Solve",
-        "theano_tensor.linalg._tensors": "Lstsq TensorInv TensorSolve",
+        "theano_tensor.linalg._cholesky": "Cholesky CholeskyGrad LUFactor PivotsToPermutation",
+        "theano_tensor.linalg._eigen": "Eig Eigh EighGrad Eigvalsh EigvalshGrad",
+        "theano_tensor.linalg._schur": "Expm ExpmGrad QZ Schur TriangularSylvester",
+        "theano_tensor.linalg.rewrites": "Hint",
+        "theano_tensor.linalg._inverse": "Cofactors CofactorsChange Det MatrixInverse MatrixPinv SLogDet",
+        "theano_tensor.linalg._solve": "Solve SolveTridiagonal SolveTridiagonalFactor TridiagonalFactor",
+        "theano_tensor.linalg._orthogonal": "QRFull QRIncomplete SVD SpectralGate",
+        "theano_tensor.linalg._products": "Lstsq TensorInv TensorSolve",
         "theano_tensor.linear._dot": "BatchedDot Dot",
         "theano_tensor.linear._gemm": "Dot22 Dot22Scalar Gemm Gemv Ger",
-        "theano_tensor.nnet._softmax": "LogSoftmax Softmax",
+        "theano_tensor.nnet._activations": "LogSoftmax Softmax",
         "theano_tensor.nnet.blocksparse": "SparseBlockGemv SparseBlockOuter",
-        "theano_tensor.nnet.convolution._dimensions": (
+        "theano_tensor.nnet.convolution._functions": (
             "AbstractConv2d AbstractConv2d_gradInputs AbstractConv2d_gradWeights AbstractConv3d "
             "AbstractConv3d_gradInputs AbstractConv3d_gradWeights"
         ),
         "theano_tensor.nnet.convolution._former": "ConvOp",
         "theano_tensor.nnet.convolution._ops": "AbstractConv AbstractConv_gradInputs AbstractConv_gradWeights",
         "theano_tensor.nnet.ctc": "ConnectionistTemporalClassification",
-        "theano_tensor.random._function": "RandomFunction",
-        "theano_tensor.random._keys": "GeneratorOfKey KeyOfGenerator",
-        "theano_tensor.random._states": "GeneratorType RandomStateSharedVariable RandomStateType",
-        "theano_tensor.random._variable": "RandomVariable",
+        "theano_tensor.random._function": "RandomFunction RandomVariable",
+        "theano_tensor.random._states": (
+            "GeneratorOfKey GeneratorType KeyOfGenerator RandomStateSharedVariable RandomStateType"
+        ),
         "theano_tensor.random.mrg._choose": "ChoiceFromUniform MultinomialFromUniform",
-        "theano_tensor.random.mrg._skip": "DotModulo",
-        "theano_tensor.random.mrg._uniform": "MRGUniform",
+        "theano_tensor.random.mrg._uniform": "DotModulo MRGUniform",
         "theano_tensor.reduce._careduce": "ArgMax ArgMin CAReduce CAReduceDtype ProdWithoutZeros",
         "theano_tensor.reduce._reduce": "All Any_ Max Min Prod Reduce Sum Supremum",
         "theano_tensor.rewrites._fused_reduce": "FusedReduce",
@@ -340,4 +332,4 @@ def words() -> Iterator[Word]:
     yield ClassWord("theano_tensor.builders._rules", "_Derivative", UnusedForm())
     yield Value("theano_tensor.creation._alloc", "_always_near")
     for name in ("choice_helper", "multinomial_helper", "permutation_helper", "random_integers_helper"):
-        yield Value("theano_tensor.random._draws", name)
+        yield Value("theano_tensor.random._function", name)

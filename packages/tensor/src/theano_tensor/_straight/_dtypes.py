@@ -24,7 +24,7 @@ from .._core._type import Tensor, TensorType
 from ..creation import Alloc, ARange
 from ..extra_ops import Cumulative, Recurrence
 from ..indexing import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor
-from ..indexing._native import index_entries, operand_types
+from ..indexing._rules import index_entries, operand_types
 from ..joining import Join, Split
 from ..shape import MakeVector, Reshape, SpecifyShape, static_int
 

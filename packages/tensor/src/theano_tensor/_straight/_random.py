@@ -35,7 +35,7 @@ from ..random import (
     random_integers_helper,
 )
 from ..random.mrg import MRGUniform
-from ..random.mrg._recurrence import M1, SCALES
+from ..random.mrg._uniform import M1, SCALES
 from ._ziggurat import ziggurat
 
 __all__: list[str] = []

@@ -10,12 +10,11 @@ from theano_linker_c.kernels import Kernel, MatrixProductKernel, native_kernel
 
 from .._core._type import Tensor
 from ..indexing import AdvancedIncSubtensor, IncSubtensor
-from ..indexing._native import write_kernel
+from ..indexing._rules import write_kernel
 from ..linear import BatchedDot, Dot
 from ..linear._dot import product_kernel
-from ..nnet.convolution._native import convolution_kernel
-from ..nnet.convolution._ops import AbstractConv, AbstractConv_gradInputs, AbstractConv_gradWeights
-from ..signal._native import POOLING_OPS, pooling_kernel
+from ..nnet.convolution._ops import AbstractConv, AbstractConv_gradInputs, AbstractConv_gradWeights, convolution_kernel
+from ..signal._ops import POOLING_OPS, pooling_kernel
 
 __all__: list[str] = []
 

@@ -33,9 +33,8 @@ from ..elemwise import (
 )
 from ..reduce import all as all_of
 from ..shape import shape_i
-from ._getitem import getitem
-from ._parts import sum_to
-from ._take import check_mode
+from ._getitem import check_mode, getitem
+from ._subtensor import sum_to
 
 
 class Choose(TensorOp):

@@ -9,11 +9,11 @@ from theano_graph import Apply
 from theano_linker_c.straight import Block, CArray, straight_op
 
 from .._core._type import Tensor
-from ._equations._inverse import Det, MatrixInverse, SLogDet
-from ._equations._solve import Solve
-from ._factors._cholesky import Cholesky, CholeskyGrad
-from ._factors._eigen import Eigh, EighGrad
-from ._factors._orthogonal import SVD, QRFull, QRIncomplete
+from ._cholesky import Cholesky, CholeskyGrad
+from ._eigen import Eigh, EighGrad
+from ._inverse import Det, MatrixInverse, SLogDet
+from ._orthogonal import SVD, QRFull, QRIncomplete
+from ._solve import Solve
 
 __all__: list[str] = []
 

@@ -20,7 +20,7 @@ from ..elemwise import Elemwise
 from ..indexing import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Subtensor, inc_subtensor
 from ..indexing.entries import SYMBOL
 from ..nnet import LogSoftmax, Softmax, hard_sigmoid, ultra_fast_sigmoid
-from ..nnet._softmax import log_of_sum
+from ..nnet._activations import log_of_sum
 from ..reduce import Sum
 from ..shape import shape_i
 from ._equations import Anything, Equations, equations

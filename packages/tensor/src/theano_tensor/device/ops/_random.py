@@ -11,7 +11,7 @@ from theano_linker_c.kernels import Kernel, native_kernel
 
 from ..._core._type import Tensor, TensorType, tensor_type
 from ...on_devices import NamedDeviceOp, stands_for
-from ...random._size import size_vector
+from ...random._distributions import size_vector
 from ...random.mrg import ChoiceFromUniform, MRGUniform, MultinomialFromUniform
 
 _rules = native_kernel.for_target(DEVICE)

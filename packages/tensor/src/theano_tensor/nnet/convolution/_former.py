@@ -15,8 +15,7 @@ from ..._errors import NotScalarConstantError, ShapeError
 from ...elemwise import dimshuffle, eq
 from ...extra_ops import pad
 from ...shape import as_lengths, shape_i
-from ._dimensions import AbstractConv2d
-from ._functions import conv3d
+from ._functions import AbstractConv2d, conv3d
 from ._lengths import as_static, border_mode_to_pad, get_conv_output_shape
 
 Shape = Sequence[Any] | None

@@ -19,11 +19,10 @@ from ..._core._type import Tensor, TensorConstant, tensor_type
 from ..._errors import DTypeError
 from ...elemwise import cast
 from ...shape import shape as shape_of
-from .._size import size_vector
-from .._variable import RandomVariable, as_random_variable
+from .._distributions import size_vector
+from .._function import RandomVariable, as_random_variable
 from . import _transforms as transforms
-from ._recurrence import STREAM, check_state, jump, substreams
-from ._uniform import DTYPES, draw_uniform
+from ._uniform import DTYPES, STREAM, check_state, draw_uniform, jump, substreams
 
 P = ParamSpec("P")
 #: How many streams a draw uses at most, and where its size is not known.

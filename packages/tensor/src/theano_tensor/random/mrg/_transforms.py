@@ -20,7 +20,7 @@ from ...elemwise import abs_, cast, cos, erfinv, floor, invert, log, maximum, mi
 from ...indexing import nonzero, take
 from ...joining import concatenate
 from ...shape import as_length, make_vector, reshape, static_int
-from .._size import size_vector
+from .._distributions import size_vector
 from ._choose import ChoiceFromUniform, MultinomialFromUniform
 
 StaticShape = Sequence[int | None]

@@ -15,15 +15,16 @@ import numpy as np
 from theano_graph import Apply, Variable, format_error, pullback, pushforward, shape_rule
 from theano_linker_c.scalar import upcast
 
-from ..._core._convert import as_tensor_variable
-from ..._core._dtypes import COMPLEX_DTYPES, TensorLike
-from ..._core._type import Tensor, tensor_type
-from ...elemwise import cast, conj, real
-from ...extra_ops import diagonal
-from ...gradient import grad_undefined
-from ...linear import matmul
-from .._equations._inverse import matrix_inverse
-from .._matrices._operands import (
+from .._core._convert import as_tensor_variable
+from .._core._dtypes import COMPLEX_DTYPES, TensorLike
+from .._core._type import Tensor, tensor_type
+from ..elemwise import cast, conj, real
+from ..extra_ops import diagonal
+from ..gradient import grad_undefined
+from ..linear import matmul
+from ._cholesky import cholesky
+from ._inverse import matrix_inverse
+from ._operands import (
     MatrixOp,
     adjoint,
     as_matrices,
@@ -31,6 +32,7 @@ from .._matrices._operands import (
     gradient_of_triangle,
     linear_error,
     mirrored,
+    mirrored_values,
     must_be_real,
     no_complex_gradient,
     over_gaps,
@@ -40,9 +42,7 @@ from .._matrices._operands import (
     total_of,
     transposed,
 )
-from .._matrices._stacks import mirrored_values
-from ._cholesky import cholesky
-from ._spectral import SpectralGate
+from ._orthogonal import SpectralGate
 
 _FINITE = "look for NaN and infinities in the matrix"
 _COMPLEX = {"float32": "complex64", "float64": "complex128"}

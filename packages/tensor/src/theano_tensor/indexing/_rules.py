@@ -1,25 +1,125 @@
-"""Batches of parts: the entries of a batch become one more array of the index, or one more dimension."""
+"""Native forms, batches and supports of parts."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Any
 
 import numpy as np
 
-from theano_graph import Apply, Variable, batch_rule
+from theano_graph import Apply, Constant, Variable, batch_rule
+from theano_linker_c import scalar
+from theano_linker_c.kernels import (
+    IndexArray,
+    IndexEntry,
+    IndexInput,
+    IndexReadKernel,
+    IndexSlice,
+    IndexViewKernel,
+    IndexWriteKernel,
+    Kernel,
+    native_kernel,
+)
 
 from .._core._convert import as_tensor_variable, constant
 from .._core._ops import batch_length, fronted, padded, stack_of
 from .._core._type import Tensor
 from ..creation import alloc, arange
 from ..elemwise import dimshuffle
-from ._advanced._change import AdvancedBooleanIncSubtensor, AdvancedIncSubtensor
-from ._advanced._read import AdvancedBooleanSubtensor, AdvancedSubtensor
-from ._getitem import getitem, inc_subtensor
-from ._layout import is_mask, layout
+from ..gradient import Part, Rest, Support, is_zero, moves_elements, support_rule
+from ._advanced import (
+    AdvancedBooleanIncSubtensor,
+    AdvancedBooleanSubtensor,
+    AdvancedIncSubtensor,
+    AdvancedSubtensor,
+    read_of,
+)
+from ._getitem import Nonzero, getitem, inc_subtensor
+from ._parse import broadcast_pattern, is_mask, layout
 from ._subtensor import IncSubtensor, Subtensor
 from .entries import Entries, Slice, Symbol, as_python
+
+# ---- Native forms of indexing
+
+#: Dtypes whose elements the runtime copies, and dtypes that it adds.
+_COPIED = frozenset(
+    ["bool", "float16", "float32", "float64", "complex64", "complex128"]
+    + [f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)]
+)
+_ADDED = _COPIED - {"float16"}
+
+
+def index_entries(node: Apply, first: int) -> tuple[IndexEntry, ...]:
+    """Return the index of a node whose inputs from `first` on are the values of its symbols."""
+    position = first
+
+    def bound(value: Any) -> Any:
+        nonlocal position
+        if not isinstance(value, Variable):
+            return value
+        position += 1
+        return IndexInput(position - 1)
+
+    kinds: list[IndexEntry] = []
+    for item in as_python(node.op.entries, node.inputs[first:]):
+        if isinstance(item, slice):
+            start, stop = bound(item.start), bound(item.stop)
+            kinds.append(IndexSlice(start, stop, bound(item.step)))
+        elif isinstance(item, Variable) and (is_mask(item) or broadcast_pattern(item)):
+            kinds.append(IndexArray(position, is_mask(item), broadcast_pattern(item)))
+            position += 1
+        else:
+            kinds.append(bound(item))
+    return tuple(kinds)
+
+
+def operand_types(node: Apply) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    return tuple(v.type.dtype for v in node.inputs), tuple(v.type.ndim for v in node.inputs)
+
+
+def _has_broadcasting_masks(node: Apply, first: int) -> bool:
+    """Tell whether a mask stands beside other index arrays, and broadcasts if it selects one element."""
+    arrays = [v for v in node.inputs[first:] if v.type.ndim or is_mask(v)]
+    return len(arrays) > 1 and any(map(is_mask, arrays))
+
+
+@native_kernel.register(Subtensor)
+def _view(node: Apply[Subtensor, Tensor]) -> Kernel | None:
+    dtypes, ndims = operand_types(node)
+    return IndexViewKernel(index_entries(node, 1), dtypes, ndims) if dtypes[0] in _COPIED else None
+
+
+@native_kernel.register(AdvancedSubtensor)
+def _read(node: Apply[AdvancedSubtensor, Tensor]) -> Kernel | None:
+    dtypes, ndims = operand_types(node)
+    entries = index_entries(node, 1)
+    if dtypes[0] not in _COPIED or not any(isinstance(e, IndexArray) for e in entries):
+        return None
+    if _has_broadcasting_masks(node, 1):
+        return None
+    return IndexReadKernel(entries, dtypes, ndims)
+
+
+def write_kernel(node: Apply[IncSubtensor | AdvancedIncSubtensor, Tensor], dtypes_added: Set[str]) -> Kernel | None:
+    """Return a change of a part as a kernel; elements that are incremented are of one of those dtypes."""
+    op, (dtypes, ndims) = node.op, operand_types(node)
+    entries = index_entries(node, 2)
+    known = _COPIED if op.set_instead_of_inc else dtypes_added
+    if dtypes[0] not in known or dtypes[1] != dtypes[0] or getattr(op, "ignore_duplicates", False):
+        return None
+    if isinstance(op, AdvancedIncSubtensor) and (
+        not any(isinstance(e, IndexArray) for e in entries) or _has_broadcasting_masks(node, 2)
+    ):
+        return None
+    return IndexWriteKernel(entries, dtypes, ndims, op.set_instead_of_inc, node.inputs[1].type.broadcastable)
+
+
+@native_kernel.register(IncSubtensor, AdvancedIncSubtensor)
+def _write(node: Apply[IncSubtensor | AdvancedIncSubtensor, Tensor]) -> Kernel | None:
+    return write_kernel(node, _ADDED)
+
+
+# ---- Batches of parts: the entries of a batch become one more array of the index, or one more dimension
 
 _ALL = Slice(None, None, None)
 
@@ -152,3 +252,54 @@ def _batch_change(
     kind = AdvancedBooleanIncSubtensor if masks else AdvancedIncSubtensor
     change = kind(False, op.set_instead_of_inc, op.ignore_duplicates, index.entries)
     return [change(base, index.as_indexed(dimshuffle(part, order)), *index.inputs)]
+
+
+# ---- Supports of changed tensors: gradients of parts are zero outside of these parts
+
+moves_elements(Subtensor)
+
+
+@support_rule.register(IncSubtensor, AdvancedIncSubtensor)
+def _changed(node: Apply[Any, Tensor]) -> tuple[Support, Tensor] | None:
+    op, (base, value, *index) = node.op, node.inputs
+    if getattr(op, "inplace", False) or getattr(op, "ignore_duplicates", False):
+        return None
+    if op.set_instead_of_inc:
+
+        def emptied(tensor: Tensor) -> Tensor:
+            result: Tensor = op(tensor, value.astype(tensor.type.dtype), *index)
+            return result
+
+        return (Rest((op, *index), emptied), base) if is_zero(value) else None
+    reader: Any = Subtensor(op.entries) if isinstance(op, IncSubtensor) else read_of(op)
+
+    def placed(tensor: Tensor) -> Tensor:
+        result: Tensor = op(base.astype(tensor.type.dtype), tensor, *index)
+        return result
+
+    def part(tensor: Tensor) -> Tensor:
+        result: Tensor = reader(tensor, *index)
+        return result
+
+    is_part = _is_filled_with_zero(base) and value.type.dtype == base.type.dtype
+    if not is_part or value.type.broadcastable != part(base).type.broadcastable:
+        return None
+    may_repeat = isinstance(op, AdvancedIncSubtensor) and not all(map(_is_of_different_places, index))
+    return Part((op, base.type, *index), placed, part, may_repeat), value
+
+
+def _is_of_different_places(index: Any) -> bool:
+    """Tell whether an index is known to name no place twice: a mask, the places of one, or different numbers."""
+    if is_mask(index) or (index.owner is not None and isinstance(index.owner.op, Nonzero)):
+        return True
+    if not isinstance(index, Constant):
+        return False
+    numbers = np.ravel(index.data).tolist()
+    # A negative number may name the place of another one.
+    return len(set(numbers)) == len(numbers) and (min(numbers, default=0) >= 0 or max(numbers, default=0) < 0)
+
+
+def _is_filled_with_zero(variable: Tensor) -> bool:
+    node = variable.owner
+    is_fill = node is not None and getattr(node.op, "scalar_op", None) == scalar.second
+    return is_zero(variable) or (node is not None and is_fill and is_zero(node.inputs[1]))

@@ -1,27 +1,86 @@
-"""The common part of operations on matrices: their operands, and small expressions that their rules are made of.
-
-A stack of matrices has them in its last two dimensions.
-"""
+"""The common part of operations on matrices: operands, small expressions for rules, and stacks in Python."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Callable, Sequence
 from typing import Any, cast as typed
 
 import numpy as np
 
 from theano_graph import Apply, Op, Variable, batch_rule, describe, format_error, pushforward
 
-from ..._core._convert import as_tensor_variable
-from ..._core._dtypes import COMPLEX_DTYPES, TensorLike
-from ..._core._ops import on_stacks, refused
-from ..._core._type import Tensor
-from ..._errors import DTypeError, ShapeError
-from ...creation import arange, eye
-from ...elemwise import abs_, and_, cast, conj, dimshuffle, eq, gt, le, lt, or_, switch
-from ...gradient import DisconnectedType, Lop, derived_pushforward, grad_undefined
-from ...reduce import sum as sum_over
-from ...shape import shape_i
+from .._core._convert import as_tensor_variable
+from .._core._dtypes import COMPLEX_DTYPES, Array, TensorLike
+from .._core._ops import on_stacks, refused
+from .._core._type import Tensor
+from .._errors import DTypeError, ShapeError
+from ..creation import arange, eye
+from ..elemwise import abs_, and_, cast, conj, dimshuffle, eq, gt, le, lt, or_, switch
+from ..gradient import DisconnectedType, Lop, derived_pushforward, grad_undefined
+from ..reduce import sum as sum_over
+from ..shape import shape_i
+
+# ---- Stacks of matrices in Python, for what the runtime has no form for: as few calls of NumPy as there are rows
+
+
+def values_or_nan(compute: Callable[..., Any], *stacks: Array) -> Array:
+    """Apply a function that raises LinAlgError where a matrix of a stack fails; NaN takes the place of such results.
+
+    Stacks that fail are halved, so that few failures cost few calls.
+
+    Parameters
+    ----------
+    compute : callable
+        Of stacks; its result has the shape of the last one.
+    *stacks : array
+        Matrices or stacks of them; the last one may be a vector.
+
+    Returns
+    -------
+    array
+        As the last one.
+    """
+    lead, last = stacks[0].shape[:-2], stacks[-1]
+    result = np.full(last.shape, np.nan, last.dtype)
+    if not lead:
+        with contextlib.suppress(np.linalg.LinAlgError):
+            result[...] = compute(*stacks)
+        return result
+    count = int(np.prod(lead))
+    *flat, target = (s.reshape(count, *s.shape[len(lead) :]) for s in (*stacks, result))
+    pieces = [(0, count)]
+    while pieces:
+        begin, end = pieces.pop()
+        try:
+            target[begin:end] = compute(*(s[begin:end] for s in flat))
+        except np.linalg.LinAlgError:
+            middle = (begin + end) // 2
+            pieces += [(begin, middle), (middle, end)] if end - begin > 1 else []
+    return result
+
+
+def substituted(a: Array, b: Array, lower: bool) -> Array:
+    """Solve with stacks of triangular matrices, row by row; LinAlgError where there is a zero on a diagonal."""
+    if (np.diagonal(a, axis1=-2, axis2=-1) == 0).any():
+        raise np.linalg.LinAlgError
+    result, n = b.copy(), a.shape[-1]
+    for i in range(n) if lower else range(n - 1, -1, -1):
+        known = slice(0, i) if lower else slice(i + 1, n)
+        result[..., i : i + 1, :] -= a[..., i : i + 1, known] @ result[..., known, :]
+        result[..., i, :] /= a[..., i, i, None]
+    return result
+
+
+def mirrored_values(a: Array, lower: bool) -> Array:
+    """Return symmetric matrices of which one triangle was given."""
+    part = np.tril(a) if lower else np.triu(a)
+    return part + np.swapaxes(np.tril(part, -1) if lower else np.triu(part, 1), -1, -2)
+
+
+# ---- The common part of operations on matrices: their operands, and small expressions that their rules are made of
+#
+# A stack of matrices has them in its last two dimensions.
 
 _WORKING_DTYPES = frozenset({"float32", "float64", "complex64", "complex128"})
 

@@ -1,19 +1,25 @@
-"""Native forms of operations on matrices of real numbers, and on stacks of them."""
+"""Native forms of operations on matrices, and functions of ``numpy.linalg`` applied to tensor variables."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from theano_graph import Apply
+from theano_graph import Apply, format_error
 from theano_linker_c.kernels import Kernel, LapackKernel, native_kernel
 
+from .._core._dtypes import AxisLike, TensorLike
 from .._core._type import Tensor
-from ._equations._cofactors import Cofactors
-from ._equations._inverse import Det, MatrixInverse, SLogDet
-from ._equations._solve import Solve
-from ._factors._cholesky import Cholesky, CholeskyGrad
-from ._factors._eigen import Eigh, EighGrad
-from ._factors._orthogonal import SVD, QRFull, QRIncomplete
+from .._protocols._methods import call
+from .._protocols._numpy_protocols import SYMBOLIC
+from ._cholesky import Cholesky, CholeskyGrad, cholesky
+from ._eigen import Eigh, EighGrad, eig, eigh, eigvalsh
+from ._inverse import Cofactors, Det, MatrixInverse, SLogDet, det, matrix_inverse, pinv, slogdet
+from ._orthogonal import SVD, QRFull, QRIncomplete, qr, svd
+from ._products import lstsq, matrix_dot, matrix_power, norm, tensorinv, tensorsolve
+from ._solve import Solve, solve
+
+# ---- Native forms of operations on matrices of real numbers, and on stacks of them
 
 _NATIVE_DTYPES = frozenset({"float32", "float64"})
 
@@ -105,3 +111,70 @@ def _svd(node: Apply[Any, Tensor]) -> Kernel | None:
 def _qr(node: Apply[QRFull | QRIncomplete, Tensor]) -> Kernel | None:
     dtype, flag = _dtype_of(node), {"r": 0, "reduced": 1, "complete": 2}.get(node.op.mode)
     return None if dtype is None or flag is None else LapackKernel("qr", dtype, flag)
+
+
+# ---- Functions of ``numpy.linalg``, applied to tensor variables
+
+
+def _norm(x: TensorLike, ord: float | str | None = None, axis: AxisLike = None, keepdims: bool = False) -> Tensor:
+    if axis is None and not keepdims:
+        return norm(x, ord)
+    if isinstance(axis, Sequence) and len(axis) == 2 and ord not in (None, "fro"):
+        raise TypeError(
+            format_error(
+                f"numpy.linalg.norm of order {ord!r} over two axes has no symbolic form",
+                hint="use T.nlinalg.norm of each matrix, for instance by theano.map",
+            )
+        )
+    result: Tensor = call("norm", x, 2 if ord in (None, "fro") else ord, axis=axis, keepdims=keepdims)
+    return result
+
+
+def _eigvalsh(a: TensorLike, UPLO: str = "L") -> Tensor:
+    return eigvalsh(a, lower=UPLO.upper() == "L")
+
+
+def _numpy_cholesky(a: TensorLike, *, upper: bool = False) -> Tensor:
+    factor: Tensor = cholesky(a)
+    if not upper:
+        return factor
+    return call("conj", factor).swapaxes(-2, -1)  # type: ignore[no-any-return]  # operations are found by name
+
+
+def _multi_dot(arrays: Sequence[Any]) -> Tensor:
+    return matrix_dot(*arrays)
+
+
+def _one(op: Callable[..., Any]) -> Any:
+    """Return a function of one matrix: options that NumPy has and the op does not are refused."""
+
+    def function(a: TensorLike) -> Any:
+        return op(a)
+
+    return function
+
+
+SYMBOLIC.update(
+    {
+        f"numpy.linalg.{name}": function
+        for name, function in {
+            "cholesky": _numpy_cholesky,
+            "det": _one(det),
+            "eig": _one(eig),
+            "eigh": eigh,
+            "eigvalsh": _eigvalsh,
+            "inv": _one(matrix_inverse),
+            "lstsq": lstsq,
+            "matrix_power": matrix_power,
+            "multi_dot": _multi_dot,
+            "norm": _norm,
+            "pinv": _one(pinv),
+            "qr": qr,
+            "slogdet": slogdet,
+            "solve": solve,
+            "svd": svd,
+            "tensorinv": tensorinv,
+            "tensorsolve": tensorsolve,
+        }.items()
+    }
+)
