@@ -57,22 +57,23 @@ _DEVICE_CLASSES = MappingProxyType(
 #: Ops that do the work of a host's op on a device.
 _OPS = MappingProxyType(
     {
-        "theano_tensor.device.ops._blas": "GpuBatchedDot GpuDot GpuDot22 GpuDot22Scalar GpuGemm GpuGemv GpuGer",
-        "theano_tensor.device.ops._diagonals": "GpuAllocDiag GpuExtractDiag",
-        "theano_tensor.device.ops._elementwise": (
-            "GpuCAReduceCPY GpuCAReduceCuda GpuDimShuffle GpuElemwise GpuFusedReduce"
+        "theano_tensor.device.ops._linear_algebra": (
+            "GpuBatchedDot GpuDot GpuDot22 GpuDot22Scalar GpuGemm GpuGemv GpuGer"
         ),
         "theano_tensor.device.ops._indexing": (
             "GpuAdvancedBooleanIncSubtensor GpuAdvancedBooleanSubtensor GpuAdvancedIncSubtensor "
-            "GpuAdvancedIncSubtensor1 GpuAdvancedIncSubtensor1_dev20 GpuAdvancedSubtensor GpuAdvancedSubtensor1 "
-            "GpuIncSubtensor GpuSubtensor"
+            "GpuAdvancedIncSubtensor1 GpuAdvancedIncSubtensor1_dev20 GpuAdvancedSubtensor "
+            "GpuAdvancedSubtensor1 GpuAllocDiag GpuArgSortOp GpuExtractDiag GpuIncSubtensor GpuSortOp "
+            "GpuSubtensor GpuTopKOp"
+        ),
+        "theano_tensor.device.ops._elementwise": (
+            "GpuCAReduceCPY GpuCAReduceCuda GpuDimShuffle GpuElemwise GpuFusedReduce"
         ),
         "theano_tensor.device.ops._memory": "GpuJoin GpuReshape GpuSplit",
-        "theano_tensor.device.ops._pooling": (
+        "theano_tensor.device.ops._convolution": (
             "GpuAveragePoolGrad GpuCumOp GpuDownsampleFactorMaxGradGrad GpuMaxPoolGrad GpuPool"
         ),
         "theano_tensor.device.ops._random": "GPUAChoiceFromUniform GPUAMultinomialFromUniform GPUA_mrg_uniform",
-        "theano_tensor.device.ops._sorting": "GpuArgSortOp GpuSortOp GpuTopKOp",
     }
 )
 
@@ -195,8 +196,8 @@ _CLASSES = MappingProxyType(
         "theano_tensor.random.mrg._uniform": "DotModulo MRGUniform",
         "theano_tensor.reduce._careduce": "ArgMax ArgMin CAReduce CAReduceDtype ProdWithoutZeros",
         "theano_tensor.reduce._reduce": "All Any_ Max Min Prod Reduce Sum Supremum",
-        "theano_tensor.rewrites._fused_reduce": "FusedReduce",
-        "theano_tensor.rewrites.unfolded": "Unfolded",
+        "theano_tensor.rewrites._groups": "FusedReduce",
+        "theano_tensor.rewrites.movements": "Unfolded",
         "theano_tensor.shape._rearrange": "Roll SameLengths",
         "theano_tensor.shape._rebroadcast": "Rebroadcast",
         "theano_tensor.shape._reshape": "Reshape",

@@ -3,8 +3,6 @@
 Matrices are the last two dimensions of a tensor; the dimensions before are those of a stack.
 """
 
-from theano_linker_c import announce_straight_rules
-
 from . import _forms as _forms, rewrites as rewrites
 from ._cholesky import (
     Cholesky as Cholesky,
@@ -156,5 +154,3 @@ __all__ = [
     "tensorsolve",
     "trace",
 ]
-
-announce_straight_rules("theano_tensor.linalg._straight")

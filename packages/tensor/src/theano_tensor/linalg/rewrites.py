@@ -18,11 +18,19 @@ from ..elemwise import DimShuffle, Elemwise, abs_, log
 from ..extra_ops import ExtractDiag, diagonal
 from ..linear import Dot
 from ..reduce import Sum, prod, sum as sum_over
-from ..rewrites._equations import Anything, Equations, equations
-from ..rewrites._language import kind_of, number, operands, remade, sole_client
+from ..rewrites._language import (
+    RULES,
+    kind_of,
+    number,
+    operands,
+    register_rules,
+    remade,
+    rule,
+    sole_client,
+    stabilizing,
+)
 from ..rewrites._length_links import COMPARED, Term, term_of
-from ..rewrites._registry import RULES, register_rules, rule, stabilizing
-from ..rewrites._terms import applied, built
+from ..rewrites.equations import Anything, Equations, applied, built, equations
 from ..shape import shape_i
 from ._cholesky import Cholesky, cholesky, cholesky_solve
 from ._inverse import Cofactors, CofactorsChange, Det, MatrixInverse, SLogDet

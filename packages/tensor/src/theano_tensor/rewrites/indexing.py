@@ -24,10 +24,9 @@ from ..indexing import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Sl
 from ..indexing.entries import Entries, as_python, from_python, known_number
 from ..linear import Dot
 from ..shape import MakeVector, ShapeI, SpecifyShape, shape_i
-from ._known_lengths import is_traced_length, known_lengths
-from ._language import call, can_replace, lift, maker, operands, sole_client
-from ._registry import rule
-from .slices import part_of_reversed
+from ._language import call, can_replace, lift, maker, operands, rule, sole_client
+from .shape import is_traced_length, known_lengths
+from .views import part_of_reversed
 
 Found = list[Variable] | None
 FULL = slice(None)

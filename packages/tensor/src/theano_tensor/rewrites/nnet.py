@@ -23,10 +23,8 @@ from ..nnet import LogSoftmax, Softmax, hard_sigmoid, ultra_fast_sigmoid
 from ..nnet._activations import log_of_sum
 from ..reduce import Sum
 from ..shape import shape_i
-from ._equations import Anything, Equations, equations
-from ._language import fitted, lift, number, operands, remade
-from ._registry import RULES, Entry, rule
-from ._terms import built, sigmoid
+from ._language import RULES, Entry, fitted, lift, number, operands, remade, rule
+from .equations import Anything, Equations, built, equations, sigmoid
 from .indexing import is_zeros, same_shape
 
 Found = list[Variable] | None

@@ -18,7 +18,7 @@ from ...creation import Alloc, AllocEmpty, Eye
 from ...joining import Join, Split
 from ...on_devices import NamedDeviceOp, device_op, lifters, stands_for
 from ...shape import Reshape, static_int
-from .._convert import as_gpuarray_variable
+from .._variables import as_gpuarray_variable
 
 
 class _Maker(NamedDeviceOp):

@@ -1,7 +1,4 @@
-"""Opt-in rewrites, which modes include by name: right for programs without mistakes, they hide some mistakes of others.
-
-An index that does not fit, rows that are given twice and numbers outside of the domain of a function are not looked at.
-"""
+"""Opt-in rewrites, which modes include by name; implementations of convolutions on devices, by name."""
 
 from __future__ import annotations
 
@@ -10,7 +7,8 @@ from typing import Any
 
 from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
-from theano_optimize import Fit
+from theano_linker_c.modes import optdb
+from theano_optimize import Fit, GraphRewriter, RewriteProfile, SequenceDatabase
 
 from .._core._ops import Assert
 from .._core._type import Tensor
@@ -26,13 +24,16 @@ from ..indexing import (
 )
 from ..reduce import all as all_
 from ..shape import ShapeI, shape_i
-from ._equations import Anything, Equations, Real, equations
-from ._known_lengths import known_lengths
-from ._language import can_replace, cast_to
-from ._registry import rule
-from ._terms import applied, arccosh, arctanh, cosh, tanh, wide
+from ._language import can_replace, cast_to, rule
+from .equations import Anything, Equations, Real, applied, arccosh, arctanh, cosh, equations, tanh, wide
 from .indexing import same_index
-from .shape import computed_shape
+from .shape import computed_shape, known_lengths
+
+# ---- Opt-in rewrites, which modes include by name: right for programs without mistakes, they hide some mistakes of
+# others
+#
+# An index that does not fit, rows that are given twice and numbers outside of the domain of a function are not looked
+# at.
 
 Found = list[Variable] | None
 part, written = applied("part", Subtensor), applied("written", IncSubtensor)
@@ -136,3 +137,63 @@ def _is_same(own: Any, wanted: Variable) -> bool:
 def function_of_its_inverse_somewhere(x: Real) -> Equations:
     """Functions of inverses that do not take every number."""
     return [arccosh(cosh(x)) >> x, tanh(arctanh(x)) >> x]
+
+
+# ---- The rewrites that choose among implementations of convolutions on devices, by their names and tags
+#
+# The names are there from the start, so that modes may include and exclude them; their work is given by
+# `theano_tensor.device`, which is loaded with the first device. Without devices they leave graphs as they are.
+
+_LEVELS = ("fast_run", "fast_compile", "o1", "o2", "o3", "o4", "unsafe")
+#: Name, tags and position. Those without the usual levels run only where somebody includes them.
+_STEPS: tuple[tuple[str, tuple[str, ...], float], ...] = (
+    ("cudnn", (), 1),
+    ("conv_gemm_alone", ("conv_gemm",), 2),
+    ("conv_meta", (), 3),
+    ("low_memory", (*_LEVELS, "conv_dnn", "cudnn"), 4),
+    ("conv_dnn", (*_LEVELS, "cudnn"), 5),
+    ("conv_gemm", _LEVELS, 6),
+    ("conv_check", _LEVELS, 7),
+)
+
+
+class DeviceChoice(GraphRewriter):
+    """A step that does nothing until devices are loaded, and then the work given to :func:`give_choice`.
+
+    Parameters
+    ----------
+    name : str
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.rewriter: GraphRewriter | None = None
+
+    def apply(self, fgraph: FunctionGraph) -> RewriteProfile | None:
+        """Change the graph as the rewriter does that was given."""
+        return RewriteProfile(self.name) if self.rewriter is None else self.rewriter.apply(fgraph)
+
+
+device_choices = SequenceDatabase("device_choices")
+_CHOICES = {name: DeviceChoice(name) for name, _, _ in _STEPS}
+for _name, _tags, _position in _STEPS:
+    device_choices.register(_name, _CHOICES[_name], *_tags, position=_position)
+optdb.register("device_choices", device_choices, *_LEVELS, "gpuarray", position=49.25)
+
+
+def give_choice(rewriter: GraphRewriter) -> None:
+    """Give the step of the rewriter's name its work.
+
+    Parameters
+    ----------
+    rewriter : GraphRewriter
+
+    Raises
+    ------
+    KeyError
+        If there is no such step.
+    """
+    _CHOICES[rewriter.name].rewriter = rewriter
+
+
+__all__ = ["DeviceChoice", "device_choices", "give_choice"]

@@ -1,34 +1,55 @@
-"""Elementwise operations that do nothing, or whose result is known; constants in the dtype that they are used in."""
+"""Operations that do nothing, or whose result is known: conversions, choices, checks and elementwise operations."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from theano_graph import Apply, Constant, FunctionGraph, Variable
+import numpy as np
+
+from theano_graph import AlreadyThere, Apply, Constant, Feature, FunctionGraph, Variable
 from theano_linker_c import scalar
 from theano_linker_c.scalar import ScalarOp
-from theano_optimize import Exactness, Unknown
+from theano_optimize import Exactness, Fit, Unknown
 
+from .._core._convert import constant
+from .._core._ops import CheckAndRaise
+from .._core._type import Tensor
 from ..elemwise import Elemwise
 from ..shape import MakeVector, ShapeI
-from ._conditions import gives_truth, is_negative, is_no_positive_integer, is_not_positive, is_true
-from ._converted_constants import converted_constants
-from ._equations import Anything, Equations, Number, Real, RealNumber, Whole, equations
-from ._language import operands
-from ._registry import rule
-from ._terms import (
+from ._language import (
+    cast_to,
+    gives_truth,
+    is_false,
+    is_negative,
+    is_no_positive_integer,
+    is_not_positive,
+    is_true,
+    number,
+    operands,
+    rule,
+)
+from .equations import (
     LANGUAGE,
+    Anything,
+    Equations,
+    Number,
+    Real,
+    RealNumber,
+    Whole,
     add,
     and_,
+    applied,
     arcsinh,
     arctanh,
     conj,
     deg2rad,
     eq,
+    equations,
     exp2,
     expm1,
     ge,
     gt,
+    identity,
     le,
     log1p,
     log2,
@@ -42,12 +63,117 @@ from ._terms import (
     rad2deg,
     reciprocal,
     sinh,
+    switch,
     tanh,
     wide,
     xor,
 )
 
+# ---- Constants that were converted to the dtype in which a graph uses them
+
+#: Constants of so many elements are kept; larger ones are rarely used in many places.
+FEW_ELEMENTS = 64
+
+
+class ConvertedConstants(Feature):
+    """For small constants of one graph, the constants of other dtypes that stand in their places.
+
+    A number that a long expression has in many places is then converted once, and remains one constant.
+    """
+
+    only_remembers = True
+
+    def __init__(self) -> None:
+        self._converted: dict[tuple[Constant, str], Variable] = {}
+        self._attached = False
+
+    def on_attach(self, fgraph: FunctionGraph) -> None:
+        """Refuse a second graph: the constants belong to the first."""
+        if self._attached:
+            raise AlreadyThere("these constants belong to another graph")
+        self._attached = True
+
+    def on_detach(self, fgraph: FunctionGraph) -> None:
+        """Forget all constants."""
+        self._converted.clear()
+        self._attached = False
+
+    def converted(self, x: Constant, dtype: str) -> Variable:
+        """Return `x` as a constant of another dtype; `x` itself where that is its own, or would lose something."""
+        if x.data.dtype.name == dtype:
+            return x
+        if x.data.size > FEW_ELEMENTS:
+            return _converted(x, dtype)
+        conversion = self._converted.get((x, dtype))
+        if conversion is None:
+            conversion = self._converted[x, dtype] = _converted(x, dtype)
+        return conversion
+
+
+def _converted(x: Constant, dtype: str) -> Variable:
+    data = x.data
+    if data.dtype.name == dtype or data.dtype.kind == "c":
+        return x
+    with np.errstate(all="ignore"):
+        new = data.astype(dtype)
+        back = new.real if new.dtype.kind == "c" else new
+        same = np.array_equal(back.astype(data.dtype), data) and np.array_equal(new, data)
+    return constant(new) if same else x
+
+
+def converted_constants(fgraph: FunctionGraph) -> ConvertedConstants:
+    """Return the table of a graph, attached if there is none."""
+    for feature in fgraph.features:
+        if isinstance(feature, ConvertedConstants):
+            return feature
+    table = ConvertedConstants()
+    fgraph.attach_feature(table)
+    return table
+
+
+# ---- Conversions and choices that do nothing
+
 Found = list[Variable] | None
+
+
+def is_cast(op: object) -> bool:
+    """Tell whether an op converts the dtype of each element and does nothing else."""
+    return isinstance(op, Elemwise) and isinstance(op.scalar_op, _CAST)
+
+
+_CAST: type[ScalarOp] = type(scalar.cast("float64"))
+
+
+@rule(Elemwise, key="local_cast_cast")
+def useless_cast(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
+    """``cast(x, its dtype) -> x``; of two casts the inner one goes if it loses nothing."""
+    if not is_cast(node.op):
+        return None
+    x = node.inputs[0]
+    dtype = node.outputs[0].type.dtype
+    if x.type.dtype == dtype:
+        return [x]
+    inner = x.owner
+    if inner is not None and is_cast(inner.op):
+        source = inner.inputs[0]
+        if np.can_cast(source.type.dtype, x.type.dtype, "safe"):
+            return [cast_to(source, dtype)]
+    return None
+
+
+@equations(scalar.identity, reach=0, key="local_useless_identity", names=("local_useless_elemwise",))
+def useless_identity(a: Anything) -> Equations:
+    """The identity changes nothing."""
+    return [identity(a) >> a]
+
+
+@equations(scalar.switch, reach=0, key="local_remove_switch_const_cond", names=("local_useless_switch",))
+def switch_on_constant(a: Anything, b: Anything, c: Anything, k: Number) -> Equations:
+    """A choice that is known, or between equals, is none."""
+    return [switch(c, a, a) >> a, (switch(k, a, b) >> a).when(is_true), (switch(k, a, b) >> b).when(is_false)]
+
+
+# ---- Elementwise operations that do nothing, or whose result is known; constants in the dtype that they are used in
 
 
 class Length(Unknown):
@@ -232,3 +358,26 @@ def size_of_product(x: Real, k: RealNumber) -> Equations:
         abs(x / k) >> abs(wide(x)) / abs(k),
         abs(k / x) >> abs(k) / abs(wide(x)),
     ]
+
+
+# ---- Checks that are known to hold, or not wanted
+
+check = applied("check", CheckAndRaise)
+
+
+@rule(CheckAndRaise, reach=0, key="local_remove_useless_assert")
+def assert_of_truth(fgraph: FunctionGraph, node: Apply[CheckAndRaise, Tensor]) -> Found:
+    """Conditions that are constant and true, and those given twice, need no check; without conditions none is left."""
+    value, *conditions = node.inputs
+    checks = list(dict.fromkeys(c for c in conditions if not number(c)))
+    if conditions and len(checks) == len(conditions):
+        return None
+    return [node.op(value, *checks)] if checks else [value]
+
+
+@equations(
+    CheckAndRaise, tags=("local_remove_all_assert", "unsafe"), reach=0, key="local_remove_all_assert", fit=Fit.UNCHECKED
+)
+def assert_left_out(a: Anything) -> Equations:
+    """No check of users' arguments is made. Only where that is asked for."""
+    return [check(a, ...) >> a]

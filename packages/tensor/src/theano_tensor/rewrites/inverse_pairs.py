@@ -21,11 +21,9 @@ from ..indexing.entries import known_number
 from ..linear import dot
 from ..reduce import Sum
 from ..shape import MakeVector, Reshape, ShapeI
-from ._equations import Anything, Equations, equations
-from ._language import call, can_replace, number, operands, scalar_constant, sole_client
-from ._registry import rule
-from ._terms import applied, built, view
+from ._language import call, can_replace, number, operands, rule, scalar_constant, sole_client
 from .allocs import is_filled_with_zeros
+from .equations import Anything, Equations, applied, built, equations, view
 from .indexing import FULL, index_of
 
 Found = list[Variable] | None
