@@ -69,8 +69,6 @@ def offset(x: CArray, indices: Sequence[str]) -> str:
 
 # ---- Nodes as kernels, with any dtypes of lengths, indices and values: C that stands alone converts as it reads
 
-__all__: list[str] = []
-
 _straight = native_kernel.for_target(STRAIGHT)
 
 

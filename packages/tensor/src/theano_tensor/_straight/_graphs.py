@@ -31,8 +31,6 @@ from ..linalg._solve import Solve
 #
 # A graph is written where the op is.
 
-__all__: list[str] = []
-
 
 @straight_op.register(OpFromGraph)
 def _graph(node: Apply[OpFromGraph], block: Block, inputs: Sequence[CArray]) -> list[CArray]:

@@ -84,8 +84,6 @@ def _first_normal(generator: np.random.Generator, word: int) -> float:
 # whether there is a normal number left over, and that number in two words; a PCG64 as six words of 64 bits: state and
 # increment with the higher halves first, whether half a word is left over, and that half.
 
-__all__: list[str] = []
-
 _WORDS = 628
 _MASK = (1 << 64) - 1
 #: Ten standard deviations above it are still below 2**63.

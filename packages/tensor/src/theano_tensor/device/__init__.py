@@ -40,19 +40,31 @@ from ._variables import (
 # fmt: off
 # isort: off
 from .ops import (
-    GPUAChoiceFromUniform as GPUAChoiceFromUniform, GPUAMultinomialFromUniform as GPUAMultinomialFromUniform,
-    GPUA_mrg_uniform as GPUA_mrg_uniform, GpuAdvancedBooleanIncSubtensor as GpuAdvancedBooleanIncSubtensor,
+    BaseGpuCorr3dMM as BaseGpuCorr3dMM, BaseGpuCorrMM as BaseGpuCorrMM, GPUAChoiceFromUniform as GPUAChoiceFromUniform,
+    GPUAMultinomialFromUniform as GPUAMultinomialFromUniform, GPUA_mrg_uniform as GPUA_mrg_uniform,
+    GpuAdvancedBooleanIncSubtensor as GpuAdvancedBooleanIncSubtensor,
     GpuAdvancedBooleanSubtensor as GpuAdvancedBooleanSubtensor, GpuAdvancedIncSubtensor as GpuAdvancedIncSubtensor,
     GpuAdvancedIncSubtensor1 as GpuAdvancedIncSubtensor1,
     GpuAdvancedIncSubtensor1_dev20 as GpuAdvancedIncSubtensor1_dev20, GpuAdvancedSubtensor as GpuAdvancedSubtensor,
     GpuAdvancedSubtensor1 as GpuAdvancedSubtensor1, GpuAlloc as GpuAlloc, GpuAllocDiag as GpuAllocDiag,
-    GpuAllocEmpty as GpuAllocEmpty, GpuArgSortOp as GpuArgSortOp, GpuContiguous as GpuContiguous,
-    GpuExtractDiag as GpuExtractDiag, GpuEye as GpuEye, GpuIncSubtensor as GpuIncSubtensor, GpuJoin as GpuJoin,
+    GpuAllocEmpty as GpuAllocEmpty, GpuArgSortOp as GpuArgSortOp, GpuAveragePoolGrad as GpuAveragePoolGrad,
+    GpuBatchedDot as GpuBatchedDot, GpuCAReduce as GpuCAReduce, GpuCAReduceCPY as GpuCAReduceCPY,
+    GpuCAReduceCuda as GpuCAReduceCuda, GpuContiguous as GpuContiguous, GpuCorr3dMM as GpuCorr3dMM,
+    GpuCorr3dMM_gradInputs as GpuCorr3dMM_gradInputs, GpuCorr3dMM_gradWeights as GpuCorr3dMM_gradWeights,
+    GpuCorrMM as GpuCorrMM, GpuCorrMM_gradInputs as GpuCorrMM_gradInputs,
+    GpuCorrMM_gradWeights as GpuCorrMM_gradWeights, GpuCumOp as GpuCumOp, GpuDimShuffle as GpuDimShuffle,
+    GpuDot as GpuDot, GpuDot22 as GpuDot22, GpuDot22Scalar as GpuDot22Scalar,
+    GpuDownsampleFactorMaxGradGrad as GpuDownsampleFactorMaxGradGrad, GpuElemwise as GpuElemwise,
+    GpuErfcinv as GpuErfcinv, GpuErfinv as GpuErfinv, GpuExtractDiag as GpuExtractDiag, GpuEye as GpuEye,
+    GpuFusedReduce as GpuFusedReduce, GpuGemm as GpuGemm, GpuGemv as GpuGemv, GpuGer as GpuGer,
+    GpuIncSubtensor as GpuIncSubtensor, GpuJoin as GpuJoin, GpuMaxPoolGrad as GpuMaxPoolGrad, GpuPool as GpuPool,
     GpuReshape as GpuReshape, GpuSortOp as GpuSortOp, GpuSplit as GpuSplit, GpuSubtensor as GpuSubtensor,
-    GpuTopKOp as GpuTopKOp, NamedDeviceOp as NamedDeviceOp, blocks_outer as blocks_outer,
-    blocks_product as blocks_product, correlation_code as correlation_code, gpu_contiguous as gpu_contiguous,
-    gpu_join as gpu_join, lifters as lifters, reduction_kernel as reduction_kernel,
-    reduction_launch as reduction_launch,
+    GpuTopKOp as GpuTopKOp, NamedDeviceOp as NamedDeviceOp, SupportCodeError as SupportCodeError,
+    blocks_outer as blocks_outer, blocks_product as blocks_product, gpu_ca_reduce_cuda as gpu_ca_reduce_cuda,
+    gpu_contiguous as gpu_contiguous, gpu_dot22 as gpu_dot22, gpu_erfcinv as gpu_erfcinv, gpu_erfinv as gpu_erfinv,
+    gpu_join as gpu_join, gpugemm_inplace as gpugemm_inplace, gpugemm_no_inplace as gpugemm_no_inplace,
+    gpugemv_inplace as gpugemv_inplace, gpugemv_no_inplace as gpugemv_no_inplace, gpuger_inplace as gpuger_inplace,
+    gpuger_no_inplace as gpuger_no_inplace, lifters as lifters, max_inputs_to_GpuElemwise as max_inputs_to_GpuElemwise,
 )
 # isort: on
 # fmt: on
@@ -89,13 +101,19 @@ __all__ = [
 # fmt: off
 # isort: off
 __all__ += [
-    "GPUAChoiceFromUniform", "GPUAMultinomialFromUniform", "GPUA_mrg_uniform", "GpuAdvancedBooleanIncSubtensor",
-    "GpuAdvancedBooleanSubtensor", "GpuAdvancedIncSubtensor", "GpuAdvancedIncSubtensor1",
-    "GpuAdvancedIncSubtensor1_dev20", "GpuAdvancedSubtensor", "GpuAdvancedSubtensor1", "GpuAlloc", "GpuAllocDiag",
-    "GpuAllocEmpty", "GpuArgSortOp", "GpuContiguous", "GpuExtractDiag", "GpuEye", "GpuIncSubtensor", "GpuJoin",
-    "GpuReshape", "GpuSortOp", "GpuSplit", "GpuSubtensor", "GpuTopKOp", "NamedDeviceOp", "blocks_outer",
-    "blocks_product", "correlation_code", "gpu_contiguous", "gpu_join", "lifters", "reduction_kernel",
-    "reduction_launch",
+    "BaseGpuCorr3dMM", "BaseGpuCorrMM", "GPUAChoiceFromUniform", "GPUAMultinomialFromUniform", "GPUA_mrg_uniform",
+    "GpuAdvancedBooleanIncSubtensor", "GpuAdvancedBooleanSubtensor", "GpuAdvancedIncSubtensor",
+    "GpuAdvancedIncSubtensor1", "GpuAdvancedIncSubtensor1_dev20", "GpuAdvancedSubtensor", "GpuAdvancedSubtensor1",
+    "GpuAlloc", "GpuAllocDiag", "GpuAllocEmpty", "GpuArgSortOp", "GpuAveragePoolGrad", "GpuBatchedDot", "GpuCAReduce",
+    "GpuCAReduceCPY", "GpuCAReduceCuda", "GpuContiguous", "GpuCorr3dMM", "GpuCorr3dMM_gradInputs",
+    "GpuCorr3dMM_gradWeights", "GpuCorrMM", "GpuCorrMM_gradInputs", "GpuCorrMM_gradWeights", "GpuCumOp",
+    "GpuDimShuffle", "GpuDot", "GpuDot22", "GpuDot22Scalar", "GpuDownsampleFactorMaxGradGrad", "GpuElemwise",
+    "GpuErfcinv", "GpuErfinv", "GpuExtractDiag", "GpuEye", "GpuFusedReduce", "GpuGemm", "GpuGemv", "GpuGer",
+    "GpuIncSubtensor", "GpuJoin", "GpuMaxPoolGrad", "GpuPool", "GpuReshape", "GpuSortOp", "GpuSplit", "GpuSubtensor",
+    "GpuTopKOp", "NamedDeviceOp", "SupportCodeError", "blocks_outer", "blocks_product", "gpu_ca_reduce_cuda",
+    "gpu_contiguous", "gpu_dot22", "gpu_erfcinv", "gpu_erfinv", "gpu_join", "gpugemm_inplace", "gpugemm_no_inplace",
+    "gpugemv_inplace", "gpugemv_no_inplace", "gpuger_inplace", "gpuger_no_inplace", "lifters",
+    "max_inputs_to_GpuElemwise",
 ]
 # isort: on
 # fmt: on

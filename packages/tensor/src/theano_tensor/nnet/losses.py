@@ -467,9 +467,18 @@ def prepend_0_to_each_row(m: TensorLike) -> Tensor:
 
 
 __all__ = [
-    "h_softmax",
+    "binary_crossentropy",
+    "categorical_crossentropy",
     "confusion_matrix",
+    "crossentropy_categorical_1hot",
+    "crossentropy_softmax_1hot",
+    "crossentropy_softmax_1hot_with_bias",
+    "crossentropy_softmax_argmax_1hot_with_bias",
+    "crossentropy_softmax_max_and_argmax_1hot",
+    "crossentropy_softmax_max_and_argmax_1hot_with_bias",
+    "h_softmax",
     "prepend_0_to_each_row",
     "prepend_1_to_each_row",
     "prepend_scalar_to_each_row",
+    "sigmoid_binary_crossentropy",
 ]

@@ -27,8 +27,6 @@ from theano_linker_c import scalar
 from theano_linker_c.program import ALWAYS, lazy_form, when_needed
 from theano_optimize import GraphRewriter, RewriteProfile
 
-# Declares the flag that is read here.
-from .._core import _dtypes as _dtypes
 from .._core._dtypes import DISCRETE_DTYPES
 from .._core._ops import CheckAndRaise
 from .._graph_op import GraphOp

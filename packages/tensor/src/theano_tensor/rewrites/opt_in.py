@@ -194,6 +194,3 @@ def give_choice(rewriter: GraphRewriter) -> None:
         If there is no such step.
     """
     _CHOICES[rewriter.name].rewriter = rewriter
-
-
-__all__ = ["DeviceChoice", "device_choices", "give_choice"]

@@ -4,8 +4,20 @@
 #     _convolution _elementwise _indexing _linear_algebra _memory _random
 # fmt: off
 # isort: off
-from ._convolution import correlation_code as correlation_code
-from ._elementwise import reduction_kernel as reduction_kernel, reduction_launch as reduction_launch
+from ._convolution import (
+    BaseGpuCorr3dMM as BaseGpuCorr3dMM, BaseGpuCorrMM as BaseGpuCorrMM, GpuAveragePoolGrad as GpuAveragePoolGrad,
+    GpuCorr3dMM as GpuCorr3dMM, GpuCorr3dMM_gradInputs as GpuCorr3dMM_gradInputs,
+    GpuCorr3dMM_gradWeights as GpuCorr3dMM_gradWeights, GpuCorrMM as GpuCorrMM,
+    GpuCorrMM_gradInputs as GpuCorrMM_gradInputs, GpuCorrMM_gradWeights as GpuCorrMM_gradWeights, GpuCumOp as GpuCumOp,
+    GpuDownsampleFactorMaxGradGrad as GpuDownsampleFactorMaxGradGrad, GpuMaxPoolGrad as GpuMaxPoolGrad,
+    GpuPool as GpuPool,
+)
+from ._elementwise import (
+    GpuCAReduce as GpuCAReduce, GpuCAReduceCPY as GpuCAReduceCPY, GpuCAReduceCuda as GpuCAReduceCuda,
+    GpuDimShuffle as GpuDimShuffle, GpuElemwise as GpuElemwise, GpuErfcinv as GpuErfcinv, GpuErfinv as GpuErfinv,
+    GpuFusedReduce as GpuFusedReduce, SupportCodeError as SupportCodeError, gpu_ca_reduce_cuda as gpu_ca_reduce_cuda,
+    gpu_erfcinv as gpu_erfcinv, gpu_erfinv as gpu_erfinv, max_inputs_to_GpuElemwise as max_inputs_to_GpuElemwise,
+)
 from ._indexing import (
     GpuAdvancedBooleanIncSubtensor as GpuAdvancedBooleanIncSubtensor,
     GpuAdvancedBooleanSubtensor as GpuAdvancedBooleanSubtensor, GpuAdvancedIncSubtensor as GpuAdvancedIncSubtensor,
@@ -15,7 +27,13 @@ from ._indexing import (
     GpuExtractDiag as GpuExtractDiag, GpuIncSubtensor as GpuIncSubtensor, GpuSortOp as GpuSortOp,
     GpuSubtensor as GpuSubtensor, GpuTopKOp as GpuTopKOp,
 )
-from ._linear_algebra import blocks_outer as blocks_outer, blocks_product as blocks_product
+from ._linear_algebra import (
+    GpuBatchedDot as GpuBatchedDot, GpuDot as GpuDot, GpuDot22 as GpuDot22, GpuDot22Scalar as GpuDot22Scalar,
+    GpuGemm as GpuGemm, GpuGemv as GpuGemv, GpuGer as GpuGer, blocks_outer as blocks_outer,
+    blocks_product as blocks_product, gpu_dot22 as gpu_dot22, gpugemm_inplace as gpugemm_inplace,
+    gpugemm_no_inplace as gpugemm_no_inplace, gpugemv_inplace as gpugemv_inplace,
+    gpugemv_no_inplace as gpugemv_no_inplace, gpuger_inplace as gpuger_inplace, gpuger_no_inplace as gpuger_no_inplace,
+)
 from ._memory import (
     GpuAlloc as GpuAlloc, GpuAllocEmpty as GpuAllocEmpty, GpuContiguous as GpuContiguous, GpuEye as GpuEye,
     GpuJoin as GpuJoin, GpuReshape as GpuReshape, GpuSplit as GpuSplit, gpu_contiguous as gpu_contiguous,
@@ -36,12 +54,18 @@ __all__ = ["NamedDeviceOp", "lifters"]
 # fmt: off
 # isort: off
 __all__ += [
-    "GPUAChoiceFromUniform", "GPUAMultinomialFromUniform", "GPUA_mrg_uniform", "GpuAdvancedBooleanIncSubtensor",
-    "GpuAdvancedBooleanSubtensor", "GpuAdvancedIncSubtensor", "GpuAdvancedIncSubtensor1",
-    "GpuAdvancedIncSubtensor1_dev20", "GpuAdvancedSubtensor", "GpuAdvancedSubtensor1", "GpuAlloc", "GpuAllocDiag",
-    "GpuAllocEmpty", "GpuArgSortOp", "GpuContiguous", "GpuExtractDiag", "GpuEye", "GpuIncSubtensor", "GpuJoin",
-    "GpuReshape", "GpuSortOp", "GpuSplit", "GpuSubtensor", "GpuTopKOp", "blocks_outer", "blocks_product",
-    "correlation_code", "gpu_contiguous", "gpu_join", "reduction_kernel", "reduction_launch",
+    "BaseGpuCorr3dMM", "BaseGpuCorrMM", "GPUAChoiceFromUniform", "GPUAMultinomialFromUniform", "GPUA_mrg_uniform",
+    "GpuAdvancedBooleanIncSubtensor", "GpuAdvancedBooleanSubtensor", "GpuAdvancedIncSubtensor",
+    "GpuAdvancedIncSubtensor1", "GpuAdvancedIncSubtensor1_dev20", "GpuAdvancedSubtensor", "GpuAdvancedSubtensor1",
+    "GpuAlloc", "GpuAllocDiag", "GpuAllocEmpty", "GpuArgSortOp", "GpuAveragePoolGrad", "GpuBatchedDot", "GpuCAReduce",
+    "GpuCAReduceCPY", "GpuCAReduceCuda", "GpuContiguous", "GpuCorr3dMM", "GpuCorr3dMM_gradInputs",
+    "GpuCorr3dMM_gradWeights", "GpuCorrMM", "GpuCorrMM_gradInputs", "GpuCorrMM_gradWeights", "GpuCumOp",
+    "GpuDimShuffle", "GpuDot", "GpuDot22", "GpuDot22Scalar", "GpuDownsampleFactorMaxGradGrad", "GpuElemwise",
+    "GpuErfcinv", "GpuErfinv", "GpuExtractDiag", "GpuEye", "GpuFusedReduce", "GpuGemm", "GpuGemv", "GpuGer",
+    "GpuIncSubtensor", "GpuJoin", "GpuMaxPoolGrad", "GpuPool", "GpuReshape", "GpuSortOp", "GpuSplit", "GpuSubtensor",
+    "GpuTopKOp", "SupportCodeError", "blocks_outer", "blocks_product", "gpu_ca_reduce_cuda", "gpu_contiguous",
+    "gpu_dot22", "gpu_erfcinv", "gpu_erfinv", "gpu_join", "gpugemm_inplace", "gpugemm_no_inplace", "gpugemv_inplace",
+    "gpugemv_no_inplace", "gpuger_inplace", "gpuger_no_inplace", "max_inputs_to_GpuElemwise",
 ]
 # isort: on
 # fmt: on

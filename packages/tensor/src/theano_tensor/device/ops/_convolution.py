@@ -562,4 +562,18 @@ class GpuCumOp(NamedDeviceOp):
         return super().make_node(x)
 
 
-__all__ = ["correlation_code"]
+__all__ = [
+    "BaseGpuCorr3dMM",
+    "BaseGpuCorrMM",
+    "GpuAveragePoolGrad",
+    "GpuCorr3dMM",
+    "GpuCorr3dMM_gradInputs",
+    "GpuCorr3dMM_gradWeights",
+    "GpuCorrMM",
+    "GpuCorrMM_gradInputs",
+    "GpuCorrMM_gradWeights",
+    "GpuCumOp",
+    "GpuDownsampleFactorMaxGradGrad",
+    "GpuMaxPoolGrad",
+    "GpuPool",
+]

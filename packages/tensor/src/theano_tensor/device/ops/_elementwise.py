@@ -468,4 +468,18 @@ def _as_tuple(axis: Any) -> tuple[int, ...]:
     return (int(axis),) if isinstance(axis, int) else tuple(int(a) for a in axis)
 
 
-__all__ = ["reduction_kernel", "reduction_launch"]
+__all__ = [
+    "GpuCAReduce",
+    "GpuCAReduceCPY",
+    "GpuCAReduceCuda",
+    "GpuDimShuffle",
+    "GpuElemwise",
+    "GpuErfcinv",
+    "GpuErfinv",
+    "GpuFusedReduce",
+    "SupportCodeError",
+    "gpu_ca_reduce_cuda",
+    "gpu_erfcinv",
+    "gpu_erfinv",
+    "max_inputs_to_GpuElemwise",
+]

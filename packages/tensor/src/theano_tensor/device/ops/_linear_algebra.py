@@ -180,7 +180,6 @@ gpuger_inplace = GpuGer(inplace=True)
 
 # ---- Factors of matrices, solutions of linear equations, eigenvalues and singular values on devices
 
-__all__: list[str] = []
 
 _rules = native_kernel.for_target(DEVICE)
 
@@ -383,4 +382,21 @@ def _is_array(variable: Variable) -> bool:
     return is_host_array(variable) and getattr(variable.type, "ndim", 0) > 0
 
 
-__all__ = ["blocks_outer", "blocks_product"]
+__all__ = [
+    "GpuBatchedDot",
+    "GpuDot",
+    "GpuDot22",
+    "GpuDot22Scalar",
+    "GpuGemm",
+    "GpuGemv",
+    "GpuGer",
+    "blocks_outer",
+    "blocks_product",
+    "gpu_dot22",
+    "gpugemm_inplace",
+    "gpugemm_no_inplace",
+    "gpugemv_inplace",
+    "gpugemv_no_inplace",
+    "gpuger_inplace",
+    "gpuger_no_inplace",
+]
