@@ -5,7 +5,7 @@ from theano_linker_c import announce_straight_rules, note_library
 
 from . import (
     _constructors_typed,
-    _numpy_functions as _numpy_functions,
+    elemwise as _elemwise,
     gradient as gradient,
     nnet as nnet,
     printers as printers,
@@ -75,6 +75,7 @@ from ._errors import (
     NotScalarConstantError as NotScalarConstantError,
     ShapeError as ShapeError,
 )
+from ._protocols import _methods, _numpy_protocols
 from ._protocols._operators import TensorOperators as TensorOperators
 from .batching import (
     BatchError as BatchError,
@@ -287,6 +288,37 @@ announce_words("theano_gpuarray._words")
 announce_words("theano_tensor._words")
 announce_straight_rules("theano_tensor._straight")
 note_library()
+
+# ---- Functions that are asked for by NumPy's name, beside those behind operators and methods
+
+_methods.OPERATIONS.update(
+    (function.__name__, function)
+    for function in (
+        *(angle, isclose, broadcast_to, empty_like, full_like, tril, triu, bincount, diag, pad, tile, unique),
+        *(flatnonzero, concatenate, horizontal_stack, vertical_stack, einsum, inner, outer, tensordot, vdot),
+        *(atleast_1d, atleast_2d, atleast_3d, expand_dims, fliplr, flipud, moveaxis, ravel),
+    )
+)
+#: Functions of ``scipy.special`` with the name that they have here.
+_SPECIAL = (
+    *("betainc", "betaln", "cbrt", "erf", "erfc", "erfcinv", "erfcx", "erfinv", "exp2", "expm1", "gamma", "gammainc"),
+    *("gammaincc", "gammaln", "i0", "i1", "iv", "j0", "j1", "jv", "log1p", "psi"),
+)
+_numpy_protocols.SYMBOLIC.update({f"scipy.special.{name}": getattr(_elemwise, name) for name in _SPECIAL})
+_numpy_protocols.SYMBOLIC.update(
+    {
+        "numpy.concat": concatenate,
+        "numpy.i0": i0,
+        "numpy.linspace": linspace,
+        "numpy.meshgrid": meshgrid,
+        "numpy.permute_dims": transpose,
+        "numpy.ravel_multi_index": ravel_multi_index,
+        "numpy.sinc": sinc,
+        "numpy.unravel_index": unravel_index,
+        "scipy.special.expit": sigmoid,
+        "scipy.special.round": round_half_to_even,
+    }
+)
 
 __all__ = [
     "__version__",
