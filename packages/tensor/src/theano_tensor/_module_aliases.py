@@ -52,6 +52,7 @@ ALIASES = {
     "device.ops._diagonals": "device.ops._indexing",
     "device.ops._lifted": "device.ops._linear_algebra",
     "device.ops._pooling": "device.ops._convolution",
+    "device.ops._random": "device.ops._memory",
     "device.ops._sorting": "device.ops._indexing",
     "device.ops._table": "on_devices",
     "device.ops._transforms": "device.ops._linear_algebra",

@@ -69,11 +69,12 @@ _OPS = MappingProxyType(
         "theano_tensor.device.ops._elementwise": (
             "GpuCAReduceCPY GpuCAReduceCuda GpuDimShuffle GpuElemwise GpuFusedReduce"
         ),
-        "theano_tensor.device.ops._memory": "GpuJoin GpuReshape GpuSplit",
+        "theano_tensor.device.ops._memory": (
+            "GPUAChoiceFromUniform GPUAMultinomialFromUniform GPUA_mrg_uniform GpuJoin GpuReshape GpuSplit"
+        ),
         "theano_tensor.device.ops._convolution": (
             "GpuAveragePoolGrad GpuCumOp GpuDownsampleFactorMaxGradGrad GpuMaxPoolGrad GpuPool"
         ),
-        "theano_tensor.device.ops._random": "GPUAChoiceFromUniform GPUAMultinomialFromUniform GPUA_mrg_uniform",
     }
 )
 

@@ -1,7 +1,7 @@
 """Ops on devices by their documented names, each for an op of the host."""
 
 # Names that these define, written by tools/generate_names.py:
-#     _convolution _elementwise _indexing _linear_algebra _memory _random
+#     _convolution _elementwise _indexing _linear_algebra _memory
 # fmt: off
 # isort: off
 from ._convolution import (
@@ -35,13 +35,10 @@ from ._linear_algebra import (
     gpugemv_no_inplace as gpugemv_no_inplace, gpuger_inplace as gpuger_inplace, gpuger_no_inplace as gpuger_no_inplace,
 )
 from ._memory import (
-    GpuAlloc as GpuAlloc, GpuAllocEmpty as GpuAllocEmpty, GpuContiguous as GpuContiguous, GpuEye as GpuEye,
-    GpuJoin as GpuJoin, GpuReshape as GpuReshape, GpuSplit as GpuSplit, gpu_contiguous as gpu_contiguous,
-    gpu_join as gpu_join,
-)
-from ._random import (
     GPUAChoiceFromUniform as GPUAChoiceFromUniform, GPUAMultinomialFromUniform as GPUAMultinomialFromUniform,
-    GPUA_mrg_uniform as GPUA_mrg_uniform,
+    GPUA_mrg_uniform as GPUA_mrg_uniform, GpuAlloc as GpuAlloc, GpuAllocEmpty as GpuAllocEmpty,
+    GpuContiguous as GpuContiguous, GpuEye as GpuEye, GpuJoin as GpuJoin, GpuReshape as GpuReshape,
+    GpuSplit as GpuSplit, gpu_contiguous as gpu_contiguous, gpu_join as gpu_join,
 )
 # isort: on
 # fmt: on
