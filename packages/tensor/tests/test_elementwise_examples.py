@@ -7,7 +7,7 @@ import unittest
 
 import theano_tensor.elemwise
 from theano_linker_c import function
-from theano_tensor.elemwise._examples import EXAMPLES
+from theano_tensor.elemwise._signature import EXAMPLES
 
 
 class TestExamples(unittest.TestCase):

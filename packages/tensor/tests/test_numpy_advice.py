@@ -12,7 +12,7 @@ import scipy.special
 import theano_tensor as T
 import theano_tensor.linalg
 from theano_linker_c import function
-from theano_tensor._protocols._numpy_advice import full_name
+from theano_tensor._protocols._numpy_protocols import full_name
 
 numpy: Any = np  # annotations of NumPy know nothing of symbolic arguments
 special: Any = scipy.special

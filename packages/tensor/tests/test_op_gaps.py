@@ -43,9 +43,9 @@ from theano_tensor.linalg import (
 from theano_tensor.linear import BatchedDot, dot22, dot22_scalar, gemm_no_inplace, gemv_no_inplace, ger
 from theano_tensor.reduce import ArgMax, ArgMin, Sum
 from theano_tensor.reduce._reduce import Supremum
-from theano_tensor.rewrites._fused_reduce import FusedReduce
-from theano_tensor.rewrites.unfolded import Unfolded
-from theano_tensor.shape._registered import RebroadcastCode, ShapeCode, ShapeICode, SpecifyShapeCode
+from theano_tensor.rewrites._groups import FusedReduce
+from theano_tensor.rewrites.movements import Unfolded
+from theano_tensor.shape._rebroadcast import RebroadcastCode, ShapeCode, ShapeICode, SpecifyShapeCode
 from theano_testing.gaps import find_gaps, known_records, load_records, record_absence, without_batch_rule
 from theano_testing.tensor import OpRecord, OpTestCase, check_batch_gradients, check_batches, fetch_seed, op_tests
 from theano_testing.tiers import slow
@@ -357,7 +357,7 @@ BY_HAND = (
     "theano_tensor.random.",
     "theano_tensor.typed_list.",
     "theano_tensor.device.",
-    "theano_tensor._core._refused",
+    "theano_tensor._core._ops",
 )
 
 

@@ -23,7 +23,7 @@ from theano._unread_flags import is_former
 from theano_linker_c.cache_tool import main as cache_tool
 from theano_testing.tiers import slow
 
-ADVICE: dict[str, str] = importlib.import_module("theano_tensor._protocols._numpy_advice").ADVICE
+ADVICE: dict[str, str] = importlib.import_module("theano_tensor._protocols._numpy_protocols").ADVICE
 
 
 class TestAdvice(unittest.TestCase):

@@ -5,16 +5,14 @@ from theano_linker_c import announce_straight_rules, note_library
 
 from . import (
     _constructors_typed,
-    _numpy_functions as _numpy_functions,
+    elemwise as _elemwise,
     gradient as gradient,
     nnet as nnet,
     printers as printers,
     random as random,
     rewrites as rewrites,
 )
-from ._assert import Assert as Assert, CheckAndRaise as CheckAndRaise, assert_op as assert_op
-from ._constant_value import constant_value as constant_value, get_scalar_constant_value as get_scalar_constant_value
-from ._core import _flags as _flags
+from ._core import _dtypes as _dtypes
 from ._core._constructors import (
     PluralConstructor as PluralConstructor,
     col as col,
@@ -41,22 +39,34 @@ from ._core._constructors import (
 )
 
 # isort: off  (one line for each name would be longer than all the rest)
-from ._core._convert import as_tensor_variable as as_tensor_variable, constant as constant
+from ._core._convert import (
+    ScalarFromTensor as ScalarFromTensor,
+    ScalarSharedVariable as ScalarSharedVariable,
+    TensorFromScalar as TensorFromScalar,
+    TensorSharedVariable as TensorSharedVariable,
+    as_tensor_variable as as_tensor_variable,
+    constant as constant,
+    register_transfer as register_transfer,
+    scalar_constructor as scalar_constructor,
+    scalar_from_tensor as scalar_from_tensor,
+    tensor_constructor as tensor_constructor,
+    tensor_from_scalar as tensor_from_scalar,
+    transfer as transfer,
+)
 from ._core._dtypes import (
     Autocaster as Autocaster,
+    Outputs as Outputs,
     autocast_float as autocast_float,
     autocast_float_as as autocast_float_as,
     autocast_int as autocast_int,
 )
-from ._core._shared import (
-    ScalarSharedVariable as ScalarSharedVariable,
-    TensorSharedVariable as TensorSharedVariable,
-    scalar_constructor as scalar_constructor,
-    tensor_constructor as tensor_constructor,
+from ._core._ops import Assert as Assert, CheckAndRaise as CheckAndRaise, assert_op as assert_op
+from ._core._type import (
+    Tensor as Tensor,
+    TensorConstant as TensorConstant,
+    TensorType as TensorType,
+    TensorVariable as TensorVariable,
 )
-from ._core._type import TensorType as TensorType
-from ._core._typing import Outputs as Outputs
-from ._core._variable import Tensor as Tensor, TensorConstant as TensorConstant, TensorVariable as TensorVariable
 from ._errors import (
     AsTensorError as AsTensorError,
     DTypeError as DTypeError,
@@ -65,14 +75,8 @@ from ._errors import (
     NotScalarConstantError as NotScalarConstantError,
     ShapeError as ShapeError,
 )
+from ._protocols import _methods, _numpy_protocols
 from ._protocols._operators import TensorOperators as TensorOperators
-from ._scalar_bridge import (
-    ScalarFromTensor as ScalarFromTensor,
-    TensorFromScalar as TensorFromScalar,
-    scalar_from_tensor as scalar_from_tensor,
-    tensor_from_scalar as tensor_from_scalar,
-)
-from ._transfer import register_transfer as register_transfer, transfer as transfer
 from .batching import (
     BatchError as BatchError,
     vectorize as vectorize,
@@ -142,6 +146,7 @@ from .reduce import (
     sum as sum,
     var as var,
 )
+from .utils import constant_value as constant_value, get_scalar_constant_value as get_scalar_constant_value
 
 # isort: on
 
@@ -283,6 +288,37 @@ announce_words("theano_gpuarray.archives")
 announce_words("theano_tensor._words")
 announce_straight_rules("theano_tensor._straight")
 note_library()
+
+# ---- Functions that are asked for by NumPy's name, beside those behind operators and methods
+
+_methods.OPERATIONS.update(
+    (function.__name__, function)
+    for function in (
+        *(angle, isclose, broadcast_to, empty_like, full_like, tril, triu, bincount, diag, pad, tile, unique),
+        *(flatnonzero, concatenate, horizontal_stack, vertical_stack, einsum, inner, outer, tensordot, vdot),
+        *(atleast_1d, atleast_2d, atleast_3d, expand_dims, fliplr, flipud, moveaxis, ravel),
+    )
+)
+#: Functions of ``scipy.special`` with the name that they have here.
+_SPECIAL = (
+    *("betainc", "betaln", "cbrt", "erf", "erfc", "erfcinv", "erfcx", "erfinv", "exp2", "expm1", "gamma", "gammainc"),
+    *("gammaincc", "gammaln", "i0", "i1", "iv", "j0", "j1", "jv", "log1p", "psi"),
+)
+_numpy_protocols.SYMBOLIC.update({f"scipy.special.{name}": getattr(_elemwise, name) for name in _SPECIAL})
+_numpy_protocols.SYMBOLIC.update(
+    {
+        "numpy.concat": concatenate,
+        "numpy.i0": i0,
+        "numpy.linspace": linspace,
+        "numpy.meshgrid": meshgrid,
+        "numpy.permute_dims": transpose,
+        "numpy.ravel_multi_index": ravel_multi_index,
+        "numpy.sinc": sinc,
+        "numpy.unravel_index": unravel_index,
+        "scipy.special.expit": sigmoid,
+        "scipy.special.round": round_half_to_even,
+    }
+)
 
 __all__ = [
     "__version__",

@@ -66,3 +66,26 @@ class Float64Error(TheanoError):
 
     It is no TypeError, with which an operator leaves the work to the other operand.
     """
+
+
+# ---- Errors of symbolic differentiation
+
+
+class DisconnectedInputError(TheanoError, ValueError):
+    """The cost is no differentiable function of a variable that its gradient was asked for."""
+
+
+class NullTypeGradError(TheanoError, TypeError):
+    """A gradient that was asked for cannot be computed."""
+
+
+class GradUndefinedError(NullTypeGradError):
+    """A gradient that was asked for does not exist mathematically."""
+
+
+class GradNotImplementedError(NullTypeGradError, NotImplementedError):
+    """A gradient that was asked for exists, but an op on the way has no rule for it."""
+
+
+class PullbackError(TheanoError, TypeError, ValueError):
+    """The gradient rule of an op returned something that does not fit the inputs of the op."""

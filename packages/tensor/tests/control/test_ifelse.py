@@ -16,7 +16,7 @@ from theano_linker_c.ops import DeepCopyOp
 from theano_tensor.builders import OpFromGraph
 from theano_tensor.control import IfElse, ifelse
 from theano_tensor.linalg import matrix_inverse
-from theano_tensor.rewrites._fused_reduce import FusedReduce
+from theano_tensor.rewrites._groups import FusedReduce
 from theano_testing.tensor import verify_grad
 
 LAZY = (

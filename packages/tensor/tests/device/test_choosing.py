@@ -17,7 +17,7 @@ from theano_graph import config
 from theano_linker_c import Mode, function, get_mode, shared
 from theano_linker_c.kernels import ConvolutionKernel
 from theano_tensor.device import dnn
-from theano_tensor.device.dnn import _choosing, _measuring
+from theano_tensor.device.dnn import _selection
 from theano_tensor.nnet.convolution import conv2d, conv3d
 
 from .contexts import NAME
@@ -52,7 +52,7 @@ class ChoosingCase(DeviceTestCase):
 
     def with_library(self) -> Any:
         """Let all contexts seem to have the library."""
-        return patch.object(_choosing, "has_cudnn", return_value=True)
+        return patch.object(_selection, "has_cudnn", return_value=True)
 
 
 PRODUCTS = {"GpuCorrMM", "GpuCorrMM_gradInputs", "GpuCorrMM_gradWeights"}
@@ -89,7 +89,7 @@ class TestTags(ChoosingCase):
             self.ops(FAST_RUN.including("cudnn"))
         self.assertIn("cuDNN cannot be used in the context tests", str(caught.exception))
         self.assertIn("cuDNN is for CUDA", str(caught.exception))
-        with patch.object(_choosing, "cudnn_problem", return_value=None), self.with_library():
+        with patch.object(_selection, "cudnn_problem", return_value=None), self.with_library():
             self.assertEqual(set(self.ops(FAST_RUN.including("cudnn"))), LIBRARY)
 
     def test_ops_that_programs_apply_stay(self) -> None:
@@ -163,7 +163,7 @@ class TestMeasuring(ChoosingCase):
         message = io.StringIO()
         with (
             self.with_library(),
-            patch.object(_measuring, "_seconds", seconds),
+            patch.object(_selection, "_seconds", seconds),
             config.change_flags(**flags),
             redirect_stderr(message),
         ):

@@ -322,7 +322,7 @@ class TestDerivatives(unittest.TestCase):
 
     def test_who_registers_makes_the_sparse_gradient(self) -> None:
         x, i = T.dmatrix("x"), T.lvector("i")
-        with mock.patch("theano_tensor.indexing._advanced._rules._SPARSE", []):
+        with mock.patch("theano_tensor.indexing._advanced._SPARSE", []):
 
             def dense_sum(table: Any, rows: Any, numbers: Any) -> Variable:
                 total: Variable = T.zeros_like(table) + rows.sum() + numbers.sum()

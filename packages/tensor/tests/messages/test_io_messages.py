@@ -15,10 +15,10 @@ import theano_tensor.rewrites  # the order of messages is a rewrite
 from theano_graph import Apply, FunctionGraph, Generic, ancestors
 from theano_linker_c import Mode, function
 from theano_tensor import io
+from theano_tensor._lazy import mpi
 from theano_tensor.control import ifelse
 from theano_tensor.gradient import DisconnectedInputError, Rop, grad
-from theano_tensor.io._lazy import mpi
-from theano_tensor.io._order import MessageOrder
+from theano_tensor.io._collective import MessageOrder
 from theano_testing.gaps import record_absence
 
 for _class in (io.MPISend, io.MPISendWait, io.MPIRecv, io.MPIRecvWait):

@@ -13,7 +13,7 @@ import theano_tensor as tt
 import theano_tensor.nnet as N
 import theano_tensor.rewrites  # the full pipeline is under test
 from theano_linker_c import Mode, function, shared
-from theano_tensor.nnet import bn, hierarchical, tables
+from theano_tensor.nnet import bn, losses
 from theano_testing.tensor import OpRecord, OpTestCase, assert_allclose, fetch_seed, op_tests
 
 del OpTestCase  # a base class without a record is no test
@@ -45,7 +45,7 @@ def _two_levels(x: Any, w1: Any, b1: Any, w2: Any, b2: Any) -> Any:
 
 
 def _h(x: Any, w1: Any, b1: Any, w2: Any, b2: Any, target: Any = None) -> Any:
-    return hierarchical.h_softmax(x, 5, 7, 4, 2, w1, b1, w2, b2, target)
+    return losses.h_softmax(x, 5, 7, 4, 2, w1, b1, w2, b2, target)
 
 
 PARAMETERS = [FEATURES, W1, B1, W2, B2]
@@ -127,7 +127,7 @@ class TestTables(unittest.TestCase):
     def test_confusion_matrix(self) -> None:
         actual, pred = tt.lvector("actual"), tt.ivector("pred")
         for mode in ("FAST_RUN", "FAST_COMPILE"):
-            count = function([actual, pred], tables.confusion_matrix(actual, pred), mode=mode)
+            count = function([actual, pred], losses.confusion_matrix(actual, pred), mode=mode)
             table, classes = count([2, 0, 2, 2, 0, 1], [0, 0, 2, 2, 0, 2])
             self.assertEqual(table.tolist(), [[2, 0, 0], [0, 0, 1], [1, 0, 2]])
             self.assertEqual(classes.tolist(), [0, 1, 2])
@@ -136,14 +136,14 @@ class TestTables(unittest.TestCase):
     def test_targets_in_a_column(self) -> None:
         x = tt.imatrix("x")
         column = tt.imatrix("t")
-        result = hierarchical.h_softmax(x, 5, 8, 4, 2, W1, B1, W2, B2, column)
+        result = losses.h_softmax(x, 5, 8, 4, 2, W1, B1, W2, B2, column)
         values = (FEATURES * 2).astype("int32")
         got = function([x, column], result)(values, WANTED[:, None].astype("int32"))
         outer = special.softmax(values @ W1 + B1, axis=1)
         inner = special.softmax(np.einsum("bf,cfo->bco", values, W2) + B2, axis=2)
         every = (outer[:, :, None] * inner).reshape(5, 8)
         assert_allclose(got, every[np.arange(5), WANTED])
-        assert_allclose(function([x], hierarchical.h_softmax(x, 5, 8, 4, 2, W1, B1, W2, B2))(values), every)
+        assert_allclose(function([x], losses.h_softmax(x, 5, 8, 4, 2, W1, B1, W2, B2))(values), every)
 
 
 class TestRefused(unittest.TestCase):
@@ -164,10 +164,10 @@ class TestRefused(unittest.TestCase):
         self._refuses(shape, "class numbers(.|\n)*`v`", lambda: N.crossentropy_categorical_1hot(v, [0]))
         self._refuses(shape, "crossentropy_softmax_1hot takes", lambda: N.crossentropy_softmax_1hot(m, m))
         self._refuses(shape, "integers(.|\n)*`m`(.|\n)*`v`", lambda: N.categorical_crossentropy(m, v))
-        self._refuses(shape, "two vectors(.|\n)*`m`", lambda: tables.confusion_matrix(m, [1]))
-        self._refuses(shape, "a number and a matrix(.|\n)*`v`", lambda: tables.prepend_1_to_each_row(v))
-        self._refuses(shape, "W2 has 2 dimensions", lambda: hierarchical.h_softmax(m, 1, 2, 2, 2, m, v, m, m))
-        self._refuses(shape, "too few for 9 outputs", lambda: hierarchical.h_softmax(m, 1, 9, 4, 2, W1, B1, W2, B2))
+        self._refuses(shape, "two vectors(.|\n)*`m`", lambda: losses.confusion_matrix(m, [1]))
+        self._refuses(shape, "a number and a matrix(.|\n)*`v`", lambda: losses.prepend_1_to_each_row(v))
+        self._refuses(shape, "W2 has 2 dimensions", lambda: losses.h_softmax(m, 1, 2, 2, 2, m, v, m, m))
+        self._refuses(shape, "too few for 9 outputs", lambda: losses.h_softmax(m, 1, 9, 4, 2, W1, B1, W2, B2))
 
     def test_dtypes(self) -> None:
         m = tt.dmatrix("m")

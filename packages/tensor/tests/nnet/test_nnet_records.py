@@ -10,7 +10,7 @@ from scipy import special
 import theano_tensor as tt
 import theano_tensor.nnet as N
 import theano_tensor.rewrites  # the full pipeline is under test
-from theano_tensor.nnet import tables
+from theano_tensor.nnet import losses
 from theano_testing.tensor import OpRecord, OpTestCase, fetch_seed, op_tests
 
 del OpTestCase  # a base class without a record is no test
@@ -175,9 +175,9 @@ RECORDS = (
     OpRecord(
         "rows_with_a_number_in_front",
         lambda m, v: [
-            tables.prepend_scalar_to_each_row(v, m),
-            tables.prepend_1_to_each_row(m),
-            tables.prepend_0_to_each_row(m),
+            losses.prepend_scalar_to_each_row(v, m),
+            losses.prepend_1_to_each_row(m),
+            losses.prepend_0_to_each_row(m),
         ],
         lambda m, v: [np.concatenate([np.full((len(m), 1), n, m.dtype), m], 1) for n in (v, 1, 0)],
         [[MATRIX, np.array(2.5)], [SINGLE, np.array(2.5, "float32")]],

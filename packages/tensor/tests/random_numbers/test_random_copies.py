@@ -13,7 +13,7 @@ import numpy as np
 
 from theano_linker_c import function
 from theano_tensor.random import RandomStreams, copy_state
-from theano_tensor.random._copies import POOL, Mersenne, _spares
+from theano_tensor.random._states import POOL, Mersenne, _spares
 
 
 def numbers(state: Any) -> list[float]:
@@ -94,7 +94,7 @@ class TestCopies(unittest.TestCase):
         self.assertEqual(list(bits_of(twin).jumped().random_raw(4)), list(bits_of(plain).jumped().random_raw(4)))
 
     def test_where_numpy_keeps_states_in_another_way(self) -> None:
-        with mock.patch("theano_tensor.random._copies._ONE_BLOCK", False):
+        with mock.patch("theano_tensor.random._states._ONE_BLOCK", False):
             twin = copy_state(np.random.RandomState(5))
         self.assertIs(type(bits_of(twin)), np.random.MT19937)
         self.assertEqual(numbers(twin), numbers(np.random.RandomState(5)))

@@ -15,7 +15,7 @@ from theano_tensor.elemwise import Elemwise
 from theano_tensor.gradient import disconnected_grad
 from theano_tensor.joining import Join, Split
 from theano_tensor.nnet.ctc import ctc
-from theano_tensor.rewrites.unfolded import unfolded
+from theano_tensor.rewrites.movements import unfolded
 from theano_tensor.shape import MakeVector, Rebroadcast, Reshape
 
 from .rule_cases_parts import PARTS

@@ -13,7 +13,7 @@ from theano_linker_c import function
 from theano_linker_c.modes import get_default_mode
 from theano_optimize import GraphRewriter
 from theano_tensor.nnet.convolution import conv2d
-from theano_tensor.rewrites.device_choices import give_choice
+from theano_tensor.rewrites.opt_in import give_choice
 from theano_testing.tiers import slow
 
 WITHOUT = """

@@ -30,9 +30,19 @@ from theano_optimize import (
     Unknown,
     WalkRewriter,
 )
-from theano_tensor.rewrites._equations import Anything, Equations, Real, equations
-from theano_tensor.rewrites._terms import Elementwise, applied, exp, log, sigmoid, softplus
-from theano_tensor.rewrites.equations import equation_rewriter
+from theano_tensor.rewrites.equations import (
+    Anything,
+    Elementwise,
+    Equations,
+    Real,
+    applied,
+    equation_rewriter,
+    equations,
+    exp,
+    log,
+    sigmoid,
+    softplus,
+)
 from theano_testing.optimize import apply_rewrite
 from theano_testing.tiers import slow
 

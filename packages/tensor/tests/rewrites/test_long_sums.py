@@ -14,7 +14,7 @@ from theano_tensor.elemwise import Elemwise
 from theano_tensor.rewrites._groups import MAX_OPERANDS
 from theano_tensor.rewrites._language import number
 from theano_tensor.rewrites.algebra import constants_in_sum
-from theano_tensor.rewrites.fusion_rules import sums_and_products_joined
+from theano_tensor.rewrites.fusion import sums_and_products_joined
 from theano_testing.tiers import slow
 
 

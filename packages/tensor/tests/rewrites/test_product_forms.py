@@ -8,8 +8,8 @@ from typing import Any
 import theano_tensor as tt
 from theano_graph import FunctionGraph
 from theano_linker_c import scalar
+from theano_tensor.rewrites._language import RULES
 from theano_tensor.rewrites._products import MAX_FACTORS, flatten_product, is_product, shared_product
-from theano_tensor.rewrites._registry import RULES
 
 
 class TestFlatten(unittest.TestCase):

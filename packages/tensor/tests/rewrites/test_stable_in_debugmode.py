@@ -15,7 +15,7 @@ from theano_optimize import Exactness, SequenceRewriter, WalkRewriter, node_rewr
 from theano_tensor.control import ifelse
 from theano_tensor.elemwise import Elemwise
 from theano_tensor.nnet import sigmoid, softmax
-from theano_tensor.rewrites.homogeneous import exponentials_shifted
+from theano_tensor.rewrites.exponentials import exponentials_shifted
 
 LARGE, SMALL = np.array([1000.0, 1001.0]), np.array([1.0, 2.0])
 

@@ -7,10 +7,8 @@ from typing import Any
 
 from theano_graph import config, format_error
 
-from ._dtypes import canonical_dtype
-from ._type import TensorType
-from ._typing import DTypeLike
-from ._variable import Tensor
+from ._dtypes import DTypeLike, canonical_dtype
+from ._type import Tensor, TensorType
 
 #: Static lengths of dimensions, None where they are known at run time only.
 Lengths = Iterable[int | None]

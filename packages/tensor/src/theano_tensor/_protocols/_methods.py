@@ -1,16 +1,42 @@
-"""NumPy's attributes and methods, on tensor variables."""
+"""NumPy's attributes and methods, on tensor variables; the functions behind them and behind operators, by name."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
-
-from ._operations import call
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from .._core._type import StaticShape, TensorType
-    from .._core._typing import AxisLike, DTypeLike, ShapeLike, TensorLike
-    from .._core._variable import Tensor
+    from .._core._dtypes import AxisLike, DTypeLike, ShapeLike, TensorLike
+    from .._core._type import StaticShape, Tensor, TensorType
+
+
+# ---- The functions behind operators and methods, by name
+#
+# Ops are defined on variables, and ``x + y`` is defined by ops. The knot is cut by this table: methods look
+# up the function that they stand for by name, and the modules of the ops fill it when they are loaded.
+
+FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
+
+#: Name -> the function behind the method or operator of that name.
+OPERATIONS: dict[str, Callable[..., Any]] = {}
+
+
+def operation(name: str) -> Callable[[FunctionT], FunctionT]:
+    """Register a function as the one behind the method or operator `name`."""
+
+    def accept(function: FunctionT) -> FunctionT:
+        OPERATIONS[name] = function
+        return function
+
+    return accept
+
+
+def call(name: str, *args: Any, **kwargs: Any) -> Any:
+    """Call the function registered under `name`."""
+    return OPERATIONS[name](*args, **kwargs)
+
+
+# ---- NumPy's attributes and methods, on tensor variables
 
 
 class TensorAttributes:

@@ -1,27 +1,222 @@
-"""Python's operators on tensor variables."""
+"""Python's operators on tensor variables, and its questions for numbers that are not there yet."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from theano_graph import Constant, describe, format_error, is_library_module
+from theano_graph import Constant, Variable, current_origin, describe, format_error, graph_inputs, is_library_module
 from theano_linker_c import scalar
 
-from ._methods import ElementMethods, OrderMethods, ReductionMethods, TensorAttributes
-from ._numbers import Numbers
-from ._numpy_advice import asking_function, refusal
-from ._numpy_protocols import NumpyProtocols
-from ._operations import OPERATIONS as OPERATIONS, call as call, operation as operation
-from ._tracing import LOOP_OVER_ITEMS, asked_where, decided_by_python, traced
+from .._errors import NotNumericError
+from ._methods import OPERATIONS, ElementMethods, OrderMethods, ReductionMethods, TensorAttributes, call
+from ._numpy_protocols import NumpyProtocols, asking_function, refusal
 
 if TYPE_CHECKING:
-    from .._core._typing import AxisLike, IndexLike, TensorLike
-    from .._core._variable import Tensor
+    from .._core._dtypes import AxisLike, IndexLike, TensorLike
+    from .._core._type import Tensor
+
+
+# ---- Functions in plain Python that are being called with symbolic values, and hints for their errors
+
+
+@dataclass(slots=True)
+class Trace:
+    """One call of a function with symbolic arguments.
+
+    Attributes
+    ----------
+    name : str
+        The function's name, for messages.
+    updates : dict
+        New values of shared variables that loops in it have returned, and that its function stores.
+    """
+
+    name: str
+    updates: dict[Variable, Variable] = field(default_factory=dict)
+
+
+#: The call that is being made in this thread, or None.
+_traced: ContextVar[Trace | None] = ContextVar("theano_tensor_traced", default=None)
+#: Returns it. It is the variable's own method: each call of a jitted function asks.
+traced = _traced.get
+
+
+@contextmanager
+def tracing(name: str) -> Iterator[Trace]:
+    """Note that the code inside runs a function of the user with symbolic arguments.
+
+    Variables have no truth value then, and errors name the replacements of Python's `if`, loops and numbers.
+
+    Parameters
+    ----------
+    name : str
+        The function's name, for messages.
+
+    Examples
+    --------
+    >>> from theano_tensor.builders import traced, tracing
+    >>> with tracing("f"):
+    ...     traced().name
+    'f'
+    """
+    trace, around = Trace(name), _traced.get()
+    token = _traced.set(trace)
+    try:
+        yield trace
+    finally:
+        _traced.reset(token)
+    if around is not None:
+        around.updates.update(trace.updates)
+
+
+def note_updates(updates: Mapping[Any, Any]) -> None:
+    """Tell the call that is being traced, if there is one, of new values that a loop has for shared variables."""
+    trace = _traced.get()
+    if trace is not None:
+        trace.updates.update(updates)
+
+
+def asked_where() -> list[str]:
+    """Return, while a function is traced, the line of it that asks for a value; for the lines of an error."""
+    trace, origin = _traced.get(), current_origin()
+    if trace is None or origin is None:
+        return []
+    return [f"asked at {origin}, in `{trace.name}`, which is called to be compiled"]
+
+
+def decided_by_python() -> str | None:
+    """Return, while a function is traced, how an argument becomes one whose value Python knows; None otherwise."""
+    if _traced.get() is None:
+        return None
+    return "or name the argument in `static_argnames` of theano.jit: its value is then known, and each is compiled"
+
+
+#: The replacement of a loop over an array, in a function that is traced.
+LOOP_OVER_ITEMS = "theano.functional.scan(body, init, x) is a loop over the items of x, as theano.scan is"
+
+
+def loop_in_place_of_for() -> str:
+    """Return the replacement of a loop over a range: the form over containers where a function is traced."""
+    return "theano.scan" if _traced.get() is None else "theano.functional.fori_loop(lower, upper, body, init)"
+
+
+# ---- Python's questions for a number that a symbolic tensor does not have yet: its value
+
+
+def _way_to_value(variable: Any) -> str:
+    traced = decided_by_python()
+    if traced is not None:
+        return traced
+    if hasattr(variable, "get_value"):
+        return "`x.get_value()` is the value that a shared variable has now"
+    if hasattr(variable, "data"):
+        return "`x.data` is the value of a constant"
+    return "`x.eval({input: value})` computes it now"
+
+
+def _named(variable: Any) -> list[Variable]:
+    """Return the variable and, where it has no name, named ones that it is computed of."""
+    if variable.name is not None or variable.owner is None:
+        return [variable]
+    return [variable, *[x for x in graph_inputs([variable]) if x.name is not None][:3]]
+
+
+def _refused(variable: Any, what: str, symbolic: str, who: str = "Python") -> NotNumericError:
+    """Return the error for a number that is asked of a variable.
+
+    Parameters
+    ----------
+    variable : Tensor
+    what : str
+        The question.
+    symbolic : str
+        How the same is said in an expression.
+    who : str
+        Who asks.
+    """
+    if variable.type.ndim:
+        what = f"{what}: it stands for an array of {variable.type.ndim} dimensions, not for one number"
+    return NotNumericError(
+        format_error(
+            f"`{variable}` is symbolic, so that {who} cannot take it as {what}",
+            context=[*(describe(x) for x in _named(variable)), *asked_where()],
+            hint=f"{symbolic}; {_way_to_value(variable)}",
+        )
+    )
+
+
+class Numbers:
+    """Gives advice where Python, `math` or NumPy ask for the number that a variable stands for."""
+
+    __slots__ = ()
+
+    def __float__(self) -> float:
+        raise _refused(
+            self,
+            "a float",
+            "use T.exp, T.sqrt, ... in place of functions of math, and x.astype('float64') for float(x)",
+        )
+
+    def __complex__(self) -> complex:
+        raise _refused(
+            self, "a complex number", "use T.exp, ... in place of functions of cmath, and x.astype('complex128')"
+        )
+
+    def __int__(self) -> int:
+        raise _refused(self, "an int", "use x.astype('int64') in place of int(x)")
+
+    def __index__(self) -> int:
+        raise _refused(
+            self,
+            "an integer for an index, a range or a shape",
+            f"use T.arange in place of range and {loop_in_place_of_for()} in place of a loop, "
+            "T.zeros(x.shape) or T.zeros_like(x) in place of numpy.zeros, and make a list a tensor "
+            "(T.as_tensor_variable) before it is indexed",
+        )
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        """Return an array that holds the variable as an object; refuse to be numbers for NumPy or SciPy."""
+        function = asking_function(sys._getframe(1))
+        if function is not None:
+            raise TypeError(refusal(function))
+        if dtype is not None and np.dtype(dtype) != object:
+            raise _refused(
+                self,
+                f"an array of {np.dtype(dtype)}",
+                "use functions of theano.tensor (T.cast for another dtype)",
+                "NumPy",
+            )
+        holder = np.empty((), dtype=object)
+        holder[()] = self
+        return holder
+
+    def __format__(self, spec: str) -> str:
+        if spec and spec[-1] in "bcdeEfFgGnoxX%":
+            raise _refused(self, f"a number for the format {spec!r}", "use theano.printing.Print(message)(x)")
+        return format(str(self), spec)
+
+    def __round__(self, ndigits: int | None = None) -> Any:
+        """Return the nearest whole numbers, halves to the even one, as NumPy does."""
+        if ndigits is not None:
+            raise NotNumericError(
+                format_error(
+                    f"round: `{self}` can be rounded to whole numbers only, not to {ndigits} digits",
+                    context=[describe(self)],  # type: ignore[arg-type]  # the mix-in is only used with Variable
+                    hint=f"scale it: round(x * 10**{ndigits}) / 10**{ndigits}",
+                )
+            )
+        return call("round", self, "half_to_even")
+
+
+# ---- Python's operators on tensor variables
 
 
 def _in_place_of_if() -> str:

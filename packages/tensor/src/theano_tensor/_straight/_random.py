@@ -1,13 +1,9 @@
-"""Random numbers in straight-line C: the same ones as NumPy draws from the same states.
-
-States that are no arrays are kept as arrays of words: a Mersenne twister as 624 words, the position of the next one,
-whether there is a normal number left over, and that number in two words; a PCG64 as six words of 64 bits: state and
-increment with the higher halves first, whether half a word is left over, and that half.
-"""
+"""Random numbers in straight-line C: the same ones as NumPy draws from the same states."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -34,11 +30,59 @@ from ..random import (
     permutation_helper,
     random_integers_helper,
 )
-from ..random.mrg import MRGUniform
-from ..random.mrg._recurrence import M1, SCALES
-from ._ziggurat import ziggurat
+from ..random.mrg import ChoiceFromUniform, MRGUniform, MultinomialFromUniform
+from ..random.mrg._choose import SLACK
+from ..random.mrg._uniform import M1, SCALES
 
-__all__: list[str] = []
+# ---- The strips under the normal curve from which NumPy's `Generator` draws: 256 of one area, the lowest with the tail
+
+_STRIPS = 256
+_UNIT = 2.0**52
+#: PCG64 multiplies by this before it adds the increment, modulo 2**128.
+_MULTIPLIER = 0x2360ED051FC65DA44385DF649FCCF645
+_MODULUS = 1 << 128
+
+
+@cache
+def ziggurat() -> tuple[Any, Any, Any]:
+    """Return the tables of a draw.
+
+    The widths are read off draws: NumPy keeps them rounded in a way of its own, which shows in the last digits of all
+    numbers. Their consequences only decide which numbers are taken.
+
+    Returns
+    -------
+    widths : ndarray of float64
+        Of each strip, in units of 2**-52: a number of 52 bits times it is a place in the strip.
+    inside : ndarray of uint64
+        The numbers of 52 bits below which places in the strip are under the curve.
+    heights : ndarray of float64
+        The curve where the strip ends.
+    """
+    generator = np.random.Generator(np.random.PCG64(0))
+    # A word says the strip in its lowest 8 bits, then a sign, then the place: the first one.
+    widths = np.array([_first_normal(generator, 1 << 9 | strip) for strip in range(_STRIPS)])
+    inner = np.array([widths[-1], 0.0, *widths[1:-1]])
+    heights = np.exp(-0.5 * (widths * _UNIT) ** 2)
+    heights[0] = 1
+    return widths, (inner / widths * _UNIT).astype("uint64"), heights
+
+
+def _first_normal(generator: np.random.Generator, word: int) -> float:
+    """Return the normal number that is drawn when the next 64 bits are `word`."""
+    state: Any = generator.bit_generator.state
+    # The draw is the exclusive or of the halves of the next state, turned by its highest 6 bits.
+    before = (word - state["state"]["inc"]) * pow(_MULTIPLIER, -1, _MODULUS) % _MODULUS
+    state["state"]["state"] = before
+    generator.bit_generator.state = state
+    return float(generator.standard_normal())
+
+
+# ---- Random numbers in straight-line C: the same ones as NumPy draws from the same states
+#
+# States that are no arrays are kept as arrays of words: a Mersenne twister as 624 words, the position of the next one,
+# whether there is a normal number left over, and that number in two words; a PCG64 as six words of 64 bits: state and
+# increment with the higher halves first, whether half a word is left over, and that half.
 
 _WORDS = 628
 _MASK = (1 << 64) - 1
@@ -375,3 +419,108 @@ def _number(z: str, dtype: str) -> CValue:
     if dtype == "float16":
         return CValue(f"((float)(({z} & 0x7fff) + 1) * {SCALES[dtype]!r}f)", "float32")
     return CValue(f"({z} * {SCALES[dtype]!r})", "float64")
+
+
+# ---- Draws of categories from uniform numbers, in straight-line C
+
+
+class _Rows:
+    """The loops over rows of probabilities and draws."""
+
+    def __init__(self, node: Apply[Any], block: Block, inputs: Sequence[CArray]) -> None:
+        self.block, self.dtype = block, str(node.outputs[0].type.dtype)
+        self.chances, self.numbers, count = inputs
+        self.rows, self.k = self.chances.shape
+        self.draws = block.number(count)
+        block.at_least(self.draws, 0, "the number of draws is negative")
+        wanted = self.rows * self.draws
+        block.same(self.numbers.shape[0], wanted, "draws need as many uniform numbers")
+        self.p, self.total = block.fresh("p"), block.fresh("x")
+        self.row, self.draw, self.u = block.fresh("i"), block.fresh("i"), block.fresh("x")
+
+    def begin_row(self, places: CArray) -> None:
+        """Write the loop that reads the probabilities of a row, and adds them."""
+        block, j = self.block, self.block.fresh("j")
+        block.let("double *", self.p, places.pointer)
+        block.let("double *", f"{self.p}_taken", f"{self.p} + {self.k}")
+        block.variable("double", self.total, "0")
+        at = f"{self.row} * {self.chances.strides[0].atom} + {j} * {self.chances.strides[1].atom}"
+        with block.loop(j, self.k):
+            block.line(f"{self.p}[{j}] = {self.chances.load(at).text};")
+            block.line(f"{self.total} += {self.p}[{j}];", changes=(self.total,))
+            block.line(f"{self.p}_taken[{j}] = 0;")
+
+    def uniform(self) -> None:
+        """Write the load of the uniform number of a draw."""
+        at = f"({self.draw} * {self.rows.atom} + {self.row}) * {self.numbers.strides[0].atom}"
+        self.block.let("double", self.u, self.numbers.load(at).text)
+
+    @contextmanager
+    def each_draw(self) -> Iterator[None]:
+        """Write the loops over rows and over draws, with their first statements."""
+        block, places = self.block, self.places()
+        with block.block(f"for (int64_t {self.row} = 0; {self.row} < {self.rows}; {self.row}++)"):
+            self.begin_row(places)
+            with block.block(f"for (int64_t {self.draw} = 0; {self.draw} < {self.draws}; {self.draw}++)"):
+                self.uniform()
+                yield
+
+    def category(self, number: str, closed: str) -> str:
+        """Return the call that finds the category of a number."""
+        return self.block.call("theano_category", self.p, self.k, number, closed)
+
+    def places(self) -> CArray:
+        """Return memory for the probabilities of a row, and for which of them have been taken."""
+        return self.block.allocate("float64", (self.block.sum([self.k * Length(2), Length(1)]),), local=True)
+
+
+@straight_op.register(MultinomialFromUniform)
+def _counts(node: Apply[MultinomialFromUniform], block: Block, inputs: Sequence[CArray]) -> list[CArray]:
+    rows = _Rows(node, block, inputs)
+    target = block.result(0, rows.dtype, (rows.rows, rows.k))
+    with block.loops(block.nest(target.shape, (target,))) as (at,):
+        block.store(target, at, CValue("0", rows.dtype, 0))
+    with rows.each_draw():
+        j = block.fresh("j")
+        block.let("int64_t", j, rows.category(rows.u, f"{rows.total} > {1 - SLACK!r}"))
+        at = f"{rows.row} * {rows.k.atom} + {j}"
+        one = CValue(f"({target.load(at).text} + 1)", rows.dtype)
+        with block.block(f"if ({j} >= 0)"):
+            block.store(target, at, one)
+    return [target]
+
+
+@straight_op.register(ChoiceFromUniform)
+def _chosen(node: Apply[ChoiceFromUniform], block: Block, inputs: Sequence[CArray]) -> list[CArray]:
+    rows = _Rows(node, block, inputs)
+    most = f"{rows.draws.atom} == 0 || {rows.k.atom} > 0" if node.op.replace else f"{rows.draws.atom} <= {rows.k.atom}"
+    block.check(most, "there are not so many categories")
+    target = block.result(0, rows.dtype, (rows.rows, rows.draws))
+    with rows.each_draw():
+        j = block.fresh("j")
+        block.variable("int64_t", j, "0")
+        with block.block(f"if ({rows.total} > 0)"):
+            (_with if node.op.replace else _without)(rows, j)
+        at = f"{rows.row} * {rows.draws.atom} + {rows.draw}"
+        block.store(target, at, CValue(j, "int64"))
+    return [target]
+
+
+def _with(rows: _Rows, j: str) -> None:
+    rows.block.assign(j, rows.category(f"{rows.u} * {rows.total}", "1"))
+
+
+def _without(rows: _Rows, j: str) -> None:
+    block, left, at = rows.block, rows.block.fresh("x"), rows.block.fresh("j")
+    block.variable("double", left, "0")
+    with block.loop(at, rows.k):
+        block.line(f"{left} += {rows.p}[{at}];", changes=(left,))
+    block.assign(j, f"{left} > 0 ? {rows.category(f'{rows.u} * {left}', '1')} : -1")
+    with block.block(f"if ({j} < 0)"):
+        block.assign(j, "0")
+        block.line(f"while ({rows.p}_taken[{j}] != 0) {j}++;", changes=(j,))
+    block.line(f"{rows.p}[{j}] = 0;")
+    block.line(f"{rows.p}_taken[{j}] = 1;")
+
+
+__all__ = ["ziggurat"]

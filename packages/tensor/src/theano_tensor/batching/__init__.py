@@ -1,6 +1,6 @@
 """Expressions of one entry are applied to batches of entries; and parts of rules of ops for batches."""
 
-from .._core._stacks import (
+from .._core._ops import (
     all_stacked as all_stacked,
     batch_length as batch_length,
     batch_of_expression as batch_of_expression,
@@ -10,5 +10,4 @@ from .._core._stacks import (
 )
 from .._errors import BatchError as BatchError
 from ._functions import vectorize as vectorize, vmap as vmap
-from ._graph import vectorize_graph as vectorize_graph
-from ._pass import batch_entries as batch_entries
+from ._graph import batch_entries as batch_entries, vectorize_graph as vectorize_graph

@@ -1,16 +1,83 @@
-"""An op that holds a graph, and computes it."""
+"""An op that holds a graph, and computes it; overrides for its derivatives."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Self
+from collections.abc import Callable, Sequence
+from typing import Any, Self, TypeAlias
 
-from theano_graph import Apply, Constant, Variable, clone_replace, describe, format_error, graph_inputs
+from theano_graph import (
+    Apply,
+    Constant,
+    FunctionGraph,
+    Op,
+    Variable,
+    clone_replace,
+    describe,
+    format_error,
+    graph_inputs,
+)
 from theano_linker_c import Function, SharedVariable
+from theano_linker_c.modes import optdb
+from theano_optimize import WalkRewriter, node_rewriter
 
-from .._core._typing import TensorLike
+from .._core._dtypes import TensorLike
 from .._graph_op import GraphOp
-from ._overrides import Override, as_overrides, is_disconnected_override
+from ..gradient import DisconnectedType, NullType
+
+# ---- Overrides for derivatives of ops made of graphs
+
+#: "default", an op made of a graph, a callable, or a variable that says that there is no derivative.
+Override: TypeAlias = "str | Op | Callable[..., Any] | Variable"
+
+
+def as_overrides(overrides: Any, what: str, count: int) -> Override | list[Override]:
+    """Check overrides: one for all, or a list of `count`.
+
+    Raises
+    ------
+    TypeError
+        If one is of the wrong kind.
+    ValueError
+        If a list has another length.
+    """
+    if not isinstance(overrides, (list, tuple)):
+        return _checked(overrides, what)
+    if len(overrides) != count:
+        raise ValueError(
+            format_error(
+                f"OpFromGraph: {what} has {len(overrides)} items instead of {count}", hint="give 'default' for some"
+            )
+        )
+    return [_checked(item, what) for item in overrides]
+
+
+def _checked(item: Any, what: str) -> Override:
+    if isinstance(item, str) and item == "default":
+        return item
+    if isinstance(item, Variable):
+        if isinstance(item.type, (NullType, DisconnectedType)):
+            return item
+    elif callable(item):
+        return item  # type: ignore[no-any-return]  # any callable will do; ops are callable too
+    raise TypeError(
+        format_error(
+            f"OpFromGraph: {what} cannot be {item!r}",
+            hint="give 'default', an OpFromGraph, a function, NullType()(), DisconnectedType()(), or a list of these",
+        )
+    )
+
+
+def is_disconnected_override(override: Override) -> bool:
+    """Tell whether an override says that the input does not matter."""
+    return isinstance(override, Variable) and isinstance(override.type, DisconnectedType)
+
+
+def is_absent(override: Override) -> bool:
+    """Tell whether an override says that there is no derivative."""
+    return isinstance(override, Variable)
+
+
+# ---- An op that holds a graph, and computes it
 
 
 class OpFromGraph(GraphOp):
@@ -242,3 +309,21 @@ def _check(inputs: Sequence[Variable], outputs: Sequence[Variable], kwargs: dict
                 hint="add it to the inputs",
             )
         )
+
+
+# ---- The rewrite that puts graphs in the place of the ops that hold them
+
+
+@node_rewriter([OpFromGraph], name="inline_ofg_expansion")
+def inline_ofg_expansion(fgraph: FunctionGraph, node: Apply[OpFromGraph]) -> list[Variable] | None:
+    """An op that was made with ``inline=True`` gives way to its graph."""
+    return node.op.inlined(node.inputs) if node.op.inline else None
+
+
+#: Before the first merge, so that the nodes inside are rewritten together with those around.
+optdb.register(
+    "inline_ofg_expansion",
+    WalkRewriter(inline_ofg_expansion, order="out_to_in", visit_new=True),
+    *("fast_run", "fast_compile", "o1", "o2", "o3", "o4", "unsafe"),
+    position=-0.01,
+)

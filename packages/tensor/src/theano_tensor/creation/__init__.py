@@ -1,20 +1,29 @@
 """New tensors: filled, counted, identities, patterns, grids."""
 
-from . import _native as _native
+from . import _alloc as _alloc
 from ._alloc import (
     Alloc as Alloc,
     AllocEmpty as AllocEmpty,
+    Grid as Grid,
     alloc as alloc,
     broadcast_to as broadcast_to,
     empty as empty,
     empty_like as empty_like,
     full as full,
     full_like as full_like,
+    linspace as linspace,
+    meshgrid as meshgrid,
+    mgrid as mgrid,
+    ogrid as ogrid,
     ones as ones,
     zeros as zeros,
 )
-from ._grids import Grid as Grid, linspace as linspace, meshgrid as meshgrid, mgrid as mgrid, ogrid as ogrid
-from ._patterns import (
+from ._ranges import (
+    ARange as ARange,
+    Eye as Eye,
+    arange as arange,
+    eye as eye,
+    identity_like as identity_like,
     tri as tri,
     tril as tril,
     tril_indices as tril_indices,
@@ -23,7 +32,6 @@ from ._patterns import (
     triu_indices as triu_indices,
     triu_indices_from as triu_indices_from,
 )
-from ._ranges import ARange as ARange, Eye as Eye, arange as arange, eye as eye, identity_like as identity_like
 
 __all__ = [
     "ARange",

@@ -5,35 +5,34 @@ The imports here make :func:`theano_tensor.shared` and functions use devices, as
 
 from theano_gpuarray import lowering as lowering  # nodes on a device run together
 
-from . import _half_precision as _half_precision, dnn as dnn
-from ._convert import as_gpuarray_variable as as_gpuarray_variable, transfer as transfer
-from ._opt_util import (
-    alpha_merge as alpha_merge,
-    find_node as find_node,
-    grab_cpu_scalar as grab_cpu_scalar,
-    inplace_allocempty as inplace_allocempty,
-    is_equal as is_equal,
-    output_merge as output_merge,
-    pad_dims as pad_dims,
-    unpad_dims as unpad_dims,
-)
+from . import dnn as dnn
 from ._rewrites import (
     CpuOpError as CpuOpError,
     LiftToDevice as LiftToDevice,
+    alpha_merge as alpha_merge,
+    find_node as find_node,
     gpu_optimizer as gpu_optimizer,
     gpu_seqopt as gpu_seqopt,
+    grab_cpu_scalar as grab_cpu_scalar,
+    inplace_allocempty as inplace_allocempty,
+    is_equal as is_equal,
     op_lifter as op_lifter,
+    output_merge as output_merge,
+    pad_dims as pad_dims,
     register_opt as register_opt,
     register_opt2 as register_opt2,
+    unpad_dims as unpad_dims,
 )
 from ._variables import (
     DeviceTensor as DeviceTensor,
     GpuArrayConstant as GpuArrayConstant,
     GpuArraySharedVariable as GpuArraySharedVariable,
     GpuArrayVariable as GpuArrayVariable,
+    as_gpuarray_variable as as_gpuarray_variable,
     gpu_supported as gpu_supported,
     gpuarray_shared_constructor as gpuarray_shared_constructor,
     move_to_gpu as move_to_gpu,
+    transfer as transfer,
 )
 
 # Names that these define, written by tools/generate_names.py:

@@ -1,4 +1,4 @@
-"""Variables whose values are on a device; they have all operators of tensors."""
+"""Variables whose values are on a device, and conversion to them."""
 
 from __future__ import annotations
 
@@ -11,16 +11,23 @@ import numpy as np
 
 from theano_gpuarray.arrays import GpuArray, asarray
 from theano_gpuarray.contexts import get_context, list_contexts, moves_shared
-from theano_gpuarray.types import GpuArrayType, GpuContextType, host_from_gpu, register_host_type
-from theano_graph import Constant, Variable, config, format_error
+from theano_gpuarray.types import (
+    GpuArrayType,
+    GpuContextType,
+    GpuFromHost,
+    HostFromGpu,
+    host_from_gpu,
+    register_host_type,
+)
+from theano_graph import Apply, Constant, Variable, config, format_error
 from theano_linker_c import SharedVariable, register_shared_constructor
 
-from .._core._convert import CONVERTERS
+from .._core._convert import CONVERTERS, TensorSharedVariable, as_tensor_variable, register_transfer, value_refused
 from .._core._dtypes import COMPLEX_DTYPES
-from .._core._shared import TensorSharedVariable, value_refused
-from .._core._type import CONVERSIONS, TensorType, tensor_type
-from .._core._variable import Tensor
+from .._core._type import CONVERSIONS, Tensor, TensorType, tensor_type
 from .._protocols._operators import TensorOperators
+
+# ---- Variables whose values are on a device; they have all operators of tensors
 
 #: Stands for an argument that was not given, where None has a meaning.
 _NOT_SET: Any = object()
@@ -280,3 +287,55 @@ def _default_target(value: Any) -> Hashable:
     if value.dtype == np.float64 and not get_context(None).properties.doubles:
         raise TypeError(format_error("the device has no float64"))
     return None
+
+
+# ---- From variables and values to variables on a device
+
+
+def as_gpuarray_variable(x: Any, context_name: Hashable) -> Any:
+    """Return `x` as a variable in a context.
+
+    Parameters
+    ----------
+    x : Variable, Apply, number, array_like or GpuArray
+        Variables are transferred where they are elsewhere, values become constants.
+    context_name : str or None
+        The name of the context, such as :func:`infer_context_name` gives it.
+
+    Returns
+    -------
+    Variable
+        `x` itself where it is there already.
+
+    Raises
+    ------
+    ContextNotDefined
+        If there is no such context.
+    TypeError
+        If `x` is no array.
+    """
+    if isinstance(x, Apply):
+        x = x.default_output()
+    if isinstance(x, Variable) and x.owner is not None and isinstance(x.owner.op, HostFromGpu):
+        x = x.owner.inputs[0]
+    method = getattr(x, "_as_GpuArrayVariable", None)
+    if method is not None:
+        return method(context_name)
+    variable = as_tensor_variable(x)
+    kind = GpuArrayType(variable.type.dtype, variable.type.shape, context_name)
+    if isinstance(variable, Constant):
+        return kind.make_constant(variable.data)
+    return GpuFromHost(context_name)(variable)
+
+
+def transfer(x: Variable, target: Any) -> Variable | None:
+    """Return `x` moved to a context; None if there is none of this name, so that others are asked."""
+    try:
+        is_context = target in list_contexts()
+    except TypeError:  # no name of a context
+        return None
+    moved: Variable | None = as_gpuarray_variable(x, target) if is_context else None
+    return moved
+
+
+register_transfer(transfer)

@@ -1,38 +1,37 @@
 """Elementwise computation: the op, broadcasting, and every function of the scalar vocabulary."""
 
 from . import inplace as inplace
-from ._broadcast import (
+from ._dimshuffle import (
+    DimShuffle as DimShuffle,
     broadcast_static as broadcast_static,
     check_broadcast as check_broadcast,
+    dimshuffle as dimshuffle,
     refused_broadcast as refused_broadcast,
+    shuffled as shuffled,
 )
-from ._dimshuffle import DimShuffle as DimShuffle, dimshuffle as dimshuffle, shuffled as shuffled
 from ._elemwise import Elemwise as Elemwise, partials as partials, unbroadcast as unbroadcast
 
 # Names that these define, written by tools/generate_names.py:
-#     _complex _functions
+#     _functions
 # fmt: off
 # isort: off
-from ._complex import (
-    angle as angle, complex as complex, complex_from_polar as complex_from_polar, conj as conj, imag as imag,
-    real as real,
-)
 from ._functions import (
-    abs_ as abs_, add as add, and_ as and_, arccos as arccos, arccosh as arccosh, arcsin as arcsin, arcsinh as arcsinh,
-    arctan as arctan, arctan2 as arctan2, arctanh as arctanh, betainc as betainc, betaincinv as betaincinv,
-    betaln as betaln, bitwise_and as bitwise_and, bitwise_not as bitwise_not, bitwise_or as bitwise_or,
-    bitwise_xor as bitwise_xor, cast as cast, cbrt as cbrt, ceil as ceil, chi2sf as chi2sf, clip as clip, cos as cos,
-    cosh as cosh, deg2rad as deg2rad, divmod as divmod, eq as eq, erf as erf, erfc as erfc, erfcinv as erfcinv,
-    erfcx as erfcx, erfinv as erfinv, exp as exp, exp2 as exp2, expm1 as expm1, fill as fill, floor as floor,
-    floor_div as floor_div, gamma as gamma, gammainc as gammainc, gammaincc as gammaincc, gammainccinv as gammainccinv,
+    abs_ as abs_, add as add, and_ as and_, angle as angle, arccos as arccos, arccosh as arccosh, arcsin as arcsin,
+    arcsinh as arcsinh, arctan as arctan, arctan2 as arctan2, arctanh as arctanh, betainc as betainc,
+    betaincinv as betaincinv, betaln as betaln, bitwise_and as bitwise_and, bitwise_not as bitwise_not,
+    bitwise_or as bitwise_or, bitwise_xor as bitwise_xor, cast as cast, cbrt as cbrt, ceil as ceil, chi2sf as chi2sf,
+    clip as clip, complex as complex, complex_from_polar as complex_from_polar, conj as conj, cos as cos, cosh as cosh,
+    deg2rad as deg2rad, divmod as divmod, eq as eq, erf as erf, erfc as erfc, erfcinv as erfcinv, erfcx as erfcx,
+    erfinv as erfinv, exp as exp, exp2 as exp2, expm1 as expm1, fill as fill, floor as floor, floor_div as floor_div,
+    gamma as gamma, gammainc as gammainc, gammaincc as gammaincc, gammainccinv as gammainccinv,
     gammaincinv as gammaincinv, gammal as gammal, gammaln as gammaln, gammau as gammau, ge as ge, gt as gt,
-    hyp2f1 as hyp2f1, hypot as hypot, i0 as i0, i1 as i1, int_div as int_div, int_or_true_div as int_or_true_div,
-    intdiv as intdiv, inv as inv, invert as invert, iround as iround, isclose as isclose, isinf as isinf,
-    isnan as isnan, iv as iv, ive as ive, j0 as j0, j1 as j1, jv as jv, kve as kve, le as le, log as log,
-    log10 as log10, log1mexp as log1mexp, log1p as log1p, log2 as log2, logaddexp as logaddexp, lt as lt,
-    maximum as maximum, minimum as minimum, mod as mod, mod_check as mod_check, mul as mul, neg as neg, neq as neq,
-    ones_like as ones_like, or_ as or_, owens_t as owens_t, pow as pow, psi as psi, rad2deg as rad2deg,
-    reciprocal as reciprocal, round as round, round_half_away_from_zero as round_half_away_from_zero,
+    hyp2f1 as hyp2f1, hypot as hypot, i0 as i0, i1 as i1, imag as imag, int_div as int_div,
+    int_or_true_div as int_or_true_div, intdiv as intdiv, inv as inv, invert as invert, iround as iround,
+    isclose as isclose, isinf as isinf, isnan as isnan, iv as iv, ive as ive, j0 as j0, j1 as j1, jv as jv, kve as kve,
+    le as le, log as log, log10 as log10, log1mexp as log1mexp, log1p as log1p, log2 as log2, logaddexp as logaddexp,
+    lt as lt, maximum as maximum, minimum as minimum, mod as mod, mod_check as mod_check, mul as mul, neg as neg,
+    neq as neq, ones_like as ones_like, or_ as or_, owens_t as owens_t, pow as pow, psi as psi, rad2deg as rad2deg,
+    real as real, reciprocal as reciprocal, round as round, round_half_away_from_zero as round_half_away_from_zero,
     round_half_to_even as round_half_to_even, second as second, sgn as sgn, sigmoid as sigmoid, sin as sin,
     sinc as sinc, sinh as sinh, softplus as softplus, sqr as sqr, sqrt as sqrt, square as square, sub as sub,
     switch as switch, tan as tan, tanh as tanh, tensor_copy as tensor_copy, tri_gamma as tri_gamma,

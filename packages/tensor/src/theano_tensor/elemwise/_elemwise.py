@@ -25,16 +25,12 @@ from theano_linker_c.program import overwriting_form
 from theano_linker_c.scalar import ComplexError, Composite, Expm1, Pow, ScalarOp, Sqr, transfer_type
 
 from .._core._convert import as_tensor_variable
-from .._core._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, FLOAT_DTYPES
-from .._core._type import TensorType, tensor_type
-from .._core._typing import TensorLike
-from .._core._variable import Tensor, TensorConstant
+from .._core._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, FLOAT_DTYPES, TensorLike
+from .._core._type import Tensor, TensorConstant, TensorType, tensor_type
 from .._errors import ShapeError
-from .._protocols._operators import call
-from ._broadcast import broadcast_static, check_broadcast, refused_broadcast
-from ._dimshuffle import DimShuffle, dimshuffle
-from ._lift import lifted_pullback, lifted_pushforward
-from ._logistic_slopes import SLOPES, divided_slope, stable_slope
+from .._protocols._methods import call
+from ._derivatives import SLOPES, divided_slope, lifted_pullback, lifted_pushforward, stable_slope
+from ._dimshuffle import DimShuffle, broadcast_static, check_broadcast, dimshuffle, refused_broadcast
 from ._signature import SignatureOf, wrong_keywords
 
 

@@ -1,12 +1,5 @@
 """Further operations: cumulative, counting, diagonals, repetition, searching, numbers of elements."""
 
-from ._counting import (
-    Bartlett as Bartlett,
-    BinCount as BinCount,
-    bartlett as bartlett,
-    bincount as bincount,
-    to_one_hot as to_one_hot,
-)
 from ._cumulative import (
     Cumulative as Cumulative,
     Recurrence as Recurrence,
@@ -34,12 +27,16 @@ from ._flat_index import (
     ravel_multi_index as ravel_multi_index,
     unravel_index as unravel_index,
 )
-from ._pad import pad as pad
-from ._repeat import RepeatedNumbers as RepeatedNumbers, repeat as repeat, tile as tile
+from ._repeat import RepeatedNumbers as RepeatedNumbers, pad as pad, repeat as repeat, tile as tile
 from ._searching import (
+    Bartlett as Bartlett,
+    BinCount as BinCount,
     SearchsortedOp as SearchsortedOp,
     Unique as Unique,
+    bartlett as bartlett,
+    bincount as bincount,
     searchsorted as searchsorted,
+    to_one_hot as to_one_hot,
     unique as unique,
 )
 

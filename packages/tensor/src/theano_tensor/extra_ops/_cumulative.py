@@ -11,16 +11,12 @@ from theano_graph import Apply, Variable, batch_rule, describe, format_error, pu
 from theano_linker_c.kernels import ArrayRoutineKernel, Kernel, native_kernel
 from theano_linker_c.scalar import upcast
 
-from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable
-from .._core._dtypes import DISCRETE_DTYPES
-from .._core._ops import TensorOp
-from .._core._stacks import all_stacked
-from .._core._type import tensor_type
-from .._core._typing import AxisLike, TensorLike
-from .._core._variable import Tensor
+from .._core._dtypes import DISCRETE_DTYPES, AxisLike, TensorLike
+from .._core._ops import TensorOp, all_stacked, one_axis
+from .._core._type import Tensor, tensor_type
 from .._errors import ShapeError
-from .._protocols._operators import operation
+from .._protocols._methods import operation
 from ..elemwise import add, cast, conj, dimshuffle, mul, neq, ones_like, second, sub
 from ..joining import join
 from ..reduce import sum_dtype

@@ -10,17 +10,12 @@ import numpy as np
 from theano_graph import Apply, Variable, batch_rule, describe, format_error, pullback, pushforward, shape_rule
 from theano_linker_c.kernels import ArrayRoutineKernel, Kernel, native_kernel
 
-from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable, constant
-from .._core._dtypes import DISCRETE_DTYPES, FLOAT_DTYPES
-from .._core._ops import TensorOp
-from .._core._refused import refused
-from .._core._stacks import run_in_a_loop
-from .._core._type import tensor_type
-from .._core._typing import TensorLike
-from .._core._variable import Tensor
+from .._core._dtypes import DISCRETE_DTYPES, FLOAT_DTYPES, TensorLike
+from .._core._ops import TensorOp, one_axis, refused, run_in_a_loop
+from .._core._type import Tensor, tensor_type
 from .._errors import DTypeError, ShapeError
-from .._protocols._operators import operation
+from .._protocols._methods import operation
 from ..creation import arange, zeros
 from ..elemwise import cast, dimshuffle, eq, maximum, minimum, sub, switch
 from ..indexing import set_subtensor

@@ -10,13 +10,9 @@ import numpy as np
 from theano_graph import Apply, Variable, batch_rule, describe, format_error, pullback, pushforward, shape_rule
 
 from .._core._convert import as_tensor_variable
-from .._core._dtypes import INTEGER_DTYPES
-from .._core._ops import TensorOp
-from .._core._stacks import on_stacks
-from .._core._type import tensor_type
-from .._core._typing import TensorLike
-from .._core._variable import Tensor
-from .._discrete import DiscreteOp
+from .._core._dtypes import INTEGER_DTYPES, TensorLike
+from .._core._ops import DiscreteOp, TensorOp, on_stacks
+from .._core._type import Tensor, tensor_type
 from .._errors import DTypeError, ShapeError
 from ..elemwise import broadcast_static, dimshuffle, refused_broadcast
 from ..shape import as_lengths, make_vector

@@ -1,12 +1,13 @@
 """Symbolic differentiation: gradients, products with Jacobians, and the types of gradients that have no value."""
 
-from ._accumulation._forward import derived_pushforward as derived_pushforward
-from ._accumulation._grad import (
-    differentiate_functions_by as differentiate_functions_by,
-    format_as as format_as,
-    grad as grad,
+from .._errors import (
+    DisconnectedInputError as DisconnectedInputError,
+    GradNotImplementedError as GradNotImplementedError,
+    GradUndefinedError as GradUndefinedError,
+    NullTypeGradError as NullTypeGradError,
+    PullbackError as PullbackError,
 )
-from ._accumulation._sources import grad_sources_inputs as grad_sources_inputs
+from .._graph_op import MapRows as MapRows
 from ._blocks import (
     DisconnectedGrad as DisconnectedGrad,
     GradClip as GradClip,
@@ -21,19 +22,17 @@ from ._blocks import (
     undefined_grad as undefined_grad,
     zero_grad as zero_grad,
 )
-from ._jacobians._evaluation_point import EvaluationPoint as EvaluationPoint
-from ._jacobians._jacobian import hessian as hessian, jacobian as jacobian
-from ._jacobians._map_rows import MapRows as MapRows
-from ._jacobians._map_rows_build import map_rows as map_rows
-from ._jacobians._operators import Lop as Lop, Rop as Rop, subgraph_grad as subgraph_grad
-from ._rules._errors import (
-    DisconnectedInputError as DisconnectedInputError,
-    GradNotImplementedError as GradNotImplementedError,
-    GradUndefinedError as GradUndefinedError,
-    NullTypeGradError as NullTypeGradError,
-    PullbackError as PullbackError,
+from ._grad import differentiate_functions_by as differentiate_functions_by, format_as as format_as, grad as grad
+from ._jacobian import hessian as hessian, jacobian as jacobian, map_rows as map_rows
+from ._products import (
+    EvaluationPoint as EvaluationPoint,
+    Lop as Lop,
+    Rop as Rop,
+    derived_pushforward as derived_pushforward,
+    grad_sources_inputs as grad_sources_inputs,
+    subgraph_grad as subgraph_grad,
 )
-from ._rules._supports import (
+from ._supports import (
     Choice as Choice,
     Part as Part,
     Rest as Rest,
@@ -42,7 +41,7 @@ from ._rules._supports import (
     moves_elements as moves_elements,
     support_rule as support_rule,
 )
-from ._rules._types import (
+from ._types import (
     DisconnectedType as DisconnectedType,
     NullType as NullType,
     grad_not_implemented as grad_not_implemented,

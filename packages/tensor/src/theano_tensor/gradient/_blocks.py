@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Self, TypeVar
 
 from theano_graph import Apply, Op, Variable, batch_rule, format_error, pullback, pushforward
 
-from .._core._typing import TensorLike
-from ._rules._arrays import zeros_for
-from ._rules._types import DisconnectedType, grad_undefined
+from .._core._dtypes import TensorLike
+from ._supports import zeros_for
+from ._types import DisconnectedType, grad_undefined
 
 VariableT = TypeVar("VariableT", bound=Variable)
 

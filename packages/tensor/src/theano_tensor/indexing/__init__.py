@@ -1,29 +1,34 @@
 """Indexing: parts of tensors, and tensors with a part changed."""
 
-from . import _batches as _batches, _native as _native, _supports as _supports
-from ._advanced._change import (
+from . import _rules as _rules
+from ._advanced import (
     AdvancedBooleanIncSubtensor as AdvancedBooleanIncSubtensor,
+    AdvancedBooleanSubtensor as AdvancedBooleanSubtensor,
     AdvancedIncSubtensor as AdvancedIncSubtensor,
     AdvancedIncSubtensor1 as AdvancedIncSubtensor1,
-)
-from ._advanced._read import (
-    AdvancedBooleanSubtensor as AdvancedBooleanSubtensor,
     AdvancedSubtensor as AdvancedSubtensor,
     AdvancedSubtensor1 as AdvancedSubtensor1,
+    register_sparse_gradient as register_sparse_gradient,
 )
-from ._advanced._rules import register_sparse_gradient as register_sparse_gradient
 from ._choose import Choose as Choose, choose as choose
-from ._getitem import inc_subtensor as inc_subtensor, set_subtensor as set_subtensor, sparse_grad as sparse_grad
-from ._nonzero import (
+from ._getitem import (
     Nonzero as Nonzero,
+    compress as compress,
     flatnonzero as flatnonzero,
+    inc_subtensor as inc_subtensor,
     nonzero as nonzero,
     nonzero_values as nonzero_values,
+    set_subtensor as set_subtensor,
+    sparse_grad as sparse_grad,
+    take as take,
 )
 from ._parse import INDEX_FORMS as INDEX_FORMS
-from ._parts import sum_to as sum_to
-from ._subtensor import IncSubtensor as IncSubtensor, Subtensor as Subtensor, slice_length as slice_length
-from ._take import compress as compress, take as take
+from ._subtensor import (
+    IncSubtensor as IncSubtensor,
+    Subtensor as Subtensor,
+    slice_length as slice_length,
+    sum_to as sum_to,
+)
 from .entries import NEWAXIS as NEWAXIS, SYMBOL as SYMBOL, Slice as Slice
 
 __all__ = [

@@ -10,16 +10,12 @@ import numpy as np
 from theano_graph import Apply, Variable, batch_rule, describe, format_error, pullback, pushforward, shape_rule
 from theano_linker_c.scalar import upcast
 
-from .._assert import CheckAndRaise
 from .._core._convert import as_tensor_variable
-from .._core._dtypes import INTEGER_DTYPES
-from .._core._ops import TensorOp
-from .._core._stacks import run_in_a_loop
-from .._core._type import tensor_type
-from .._core._typing import TensorLike
-from .._core._variable import Tensor
+from .._core._dtypes import INTEGER_DTYPES, TensorLike
+from .._core._ops import CheckAndRaise, TensorOp, run_in_a_loop
+from .._core._type import Tensor, tensor_type
 from .._errors import DTypeError, ShapeError
-from .._protocols._operators import operation
+from .._protocols._methods import operation
 from ..creation import arange
 from ..elemwise import (
     and_,
@@ -37,9 +33,8 @@ from ..elemwise import (
 )
 from ..reduce import all as all_of
 from ..shape import shape_i
-from ._getitem import getitem
-from ._parts import sum_to
-from ._take import check_mode
+from ._getitem import check_mode, getitem
+from ._subtensor import sum_to
 
 
 class Choose(TensorOp):

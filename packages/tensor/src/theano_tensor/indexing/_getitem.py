@@ -1,24 +1,30 @@
-"""``x[index]``, and tensors with the result of indexing replaced or incremented."""
+"""``x[index]``, where a tensor is not zero, and elements by number along an axis."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
-from theano_graph import describe, format_error
+import numpy as np
+
+from theano_graph import Apply, Op, Variable, batch_rule, describe, format_error, pullback, pushforward, shape_rule
 
 from .._core._convert import as_tensor_variable
-from .._core._typing import IndexLike, TensorLike
-from .._core._variable import Tensor
-from .._protocols._operators import operation
-from ..elemwise import DimShuffle, dimshuffle
-from ..shape import ShapeOf, addbroadcast, shape_i
-from ._advanced._change import change_of
-from ._advanced._read import AdvancedSubtensor, AdvancedSubtensor1, advanced_op
-from ._layout import layout
-from ._parse import ParsedIndex, parse_index
+from .._core._dtypes import IndexLike, TensorLike
+from .._core._ops import run_in_a_loop
+from .._core._type import Tensor, tensor_type
+from .._errors import ShapeError
+from .._protocols._methods import operation
+from ..elemwise import DimShuffle, cast, clip, dimshuffle, mod, neq
+from ..joining import stack
+from ..reduce import sum as sum_over
+from ..shape import ShapeOf, addbroadcast, flatten, shape_i
+from ._advanced import AdvancedSubtensor, AdvancedSubtensor1, advanced_op, as_index, change_of
+from ._parse import ParsedIndex, layout, parse_index
 from ._subtensor import IncSubtensor, Subtensor
 from .entries import Entries
+
+# ---- ``x[index]``, and tensors with the result of indexing replaced or incremented
 
 
 @operation("getitem")
@@ -223,3 +229,244 @@ def sparse_grad(var: TensorLike) -> Tensor:
         )
     result: Tensor = AdvancedSubtensor1(sparse_grad=True)(*owner.inputs)
     return result
+
+
+# ---- Where a tensor is not zero
+
+
+class Nonzero(Op):
+    """Numbers of the elements that are not zero: one vector of int64 for each dimension, in row-major order."""
+
+    __props__ = ()
+
+    def make_node(self, x: TensorLike) -> Apply[Self, Tensor]:
+        """Apply to a tensor with at least one dimension; ShapeError for a scalar."""
+        variable = as_tensor_variable(x)
+        if not variable.type.ndim:
+            raise ShapeError(
+                format_error(
+                    "nonzero: a scalar has no elements to number",
+                    context=[describe(variable)],
+                    hint="use T.shape_padleft(x), or T.neq(x, 0)",
+                )
+            )
+        outputs = [tensor_type("int64", (None,)).make_variable() for _ in variable.type.shape]
+        return Apply(self, [variable], outputs)
+
+    def perform(
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+    ) -> None:
+        """Find the elements."""
+        for storage, indices in zip(output_storage, np.nonzero(inputs[0]), strict=True):
+            storage[0] = np.ascontiguousarray(indices, dtype="int64")
+
+    def connection_pattern(self, node: Apply[Self, Tensor]) -> list[list[bool]]:
+        """Numbers do not depend differentiably on the elements."""
+        return [[False] * len(node.outputs)]
+
+    def __str__(self) -> str:
+        return "Nonzero"
+
+
+@pullback.register(Nonzero)
+def _pullback(node: Apply[Nonzero, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
+    return [None]
+
+
+@pushforward.register(Nonzero)
+def _pushforward(node: Apply[Nonzero, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
+    return [None] * len(node.outputs)
+
+
+@shape_rule.register(Nonzero)
+def _shape(node: Apply[Nonzero, Tensor], input_shapes: list[Any]) -> list[Any]:
+    count = sum_over(cast(neq(node.inputs[0], 0), "int64"))
+    return [(count,)] * len(node.outputs)
+
+
+@operation("nonzero")
+def nonzero(a: TensorLike, return_matrix: bool = False) -> Any:
+    """Return the numbers of the elements that are not zero.
+
+    Parameters
+    ----------
+    a : tensor_like
+        With at least one dimension.
+    return_matrix : bool
+        Return one matrix, with a row for each dimension.
+
+    Returns
+    -------
+    tuple of Tensor, or Tensor
+        Vectors of int64, one for each dimension, for use as an index: ``a[a.nonzero()]``.
+
+    Raises
+    ------
+    ShapeError
+        For a scalar.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> len(T.nonzero(T.dmatrix("x")))
+    2
+    """
+    results = tuple(Nonzero()(as_tensor_variable(a), return_list=True))
+    return stack(list(results), axis=0) if return_matrix else results
+
+
+@operation("flatnonzero")
+def flatnonzero(a: TensorLike) -> Tensor:
+    """Return the numbers of the elements of the flattened tensor that are not zero.
+
+    Parameters
+    ----------
+    a : tensor_like
+        With at least one dimension.
+
+    Returns
+    -------
+    Tensor
+        A vector of int64.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.flatnonzero(T.dmatrix("x")).type
+    TensorType(int64, vector)
+    """
+    variable = as_tensor_variable(a)
+    indices: tuple[Tensor, ...] = nonzero(flatten(variable) if variable.type.ndim else variable)
+    return indices[0]
+
+
+@operation("nonzero_values")
+def nonzero_values(a: TensorLike) -> Tensor:
+    """Return the elements that are not zero, as a vector in row-major order.
+
+    Parameters
+    ----------
+    a : tensor_like
+        With at least one dimension.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.nonzero_values(T.dmatrix("x")).type
+    TensorType(float64, vector)
+    """
+    variable = as_tensor_variable(a)
+    return getitem(flatten(variable) if variable.type.ndim else variable, flatnonzero(variable))
+
+
+batch_rule.register(Nonzero)(run_in_a_loop)
+
+
+# ---- Elements by number along an axis, and slices by a condition
+
+
+@operation("take")
+def take(a: TensorLike, indices: TensorLike, axis: int | None = None, mode: str = "raise") -> Tensor:
+    """Return elements, or slices along an axis, by their numbers.
+
+    Parameters
+    ----------
+    a : tensor_like
+    indices : tensor_like of int
+        Of any shape.
+    axis : int, optional
+        Along which is taken; by default of the flattened tensor.
+    mode : {"raise", "clip", "wrap"}
+        Numbers out of range are an error; are replaced by the nearest in range (negative ones by 0); are taken modulo
+        the length.
+
+    Returns
+    -------
+    Tensor
+        With the dimensions of `indices` in the place of `axis`.
+
+    Raises
+    ------
+    ValueError
+        If the mode is none of these.
+    ShapeError
+        If there is no such axis.
+    IndexError
+        When it runs, in mode "raise", for a number out of range.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.take(T.dmatrix("x"), [[0, 2], [1, 1]], axis=1).type.shape
+    (None, 2, 2)
+    """
+    variable, index = as_tensor_variable(a), as_index(indices)
+    check_mode("take", mode)
+    if axis is None:
+        variable, axis = flatten(variable), 0
+    axis = _checked_axis("take", axis, variable)
+    if index.type.dtype == "bool":
+        index = index.astype("int64")
+    if mode != "raise":
+        length = shape_i(variable, axis)
+        index = clip(index, 0, length - 1) if mode == "clip" else mod(index, length)
+        index = index.astype("int64")
+    return getitem(variable, (*[slice(None)] * axis, index))
+
+
+def check_mode(name: str, mode: Any) -> None:
+    """Refuse an unknown treatment of numbers out of range."""
+    if mode not in ("raise", "clip", "wrap"):
+        raise ValueError(format_error(f"{name}: {mode!r} is no mode", hint='use "raise", "clip" or "wrap"'))
+
+
+def _checked_axis(name: str, axis: object, x: Tensor) -> int:
+    if isinstance(axis, (bool, Tensor)) or not hasattr(axis, "__index__"):
+        raise ShapeError(
+            format_error(f"{name}: {axis!r} is no axis", context=[describe(x)], hint="give an int or None")
+        )
+    number = int(axis.__index__())
+    if not -x.type.ndim <= number < x.type.ndim:
+        raise ShapeError(
+            format_error(
+                f"{name}: axis {number} is out of range for {x.type.ndim} dimensions",
+                context=[describe(x)],
+                hint=f"give an axis from {-x.type.ndim} to {x.type.ndim - 1}",
+            )
+        )
+    return number % x.type.ndim
+
+
+@operation("compress")
+def compress(condition: TensorLike, x: TensorLike, axis: int | None = None) -> Tensor:
+    """Return the slices of `x` along an axis where a condition is not zero.
+
+    Parameters
+    ----------
+    condition : tensor_like
+        A vector. It may be shorter than the axis: elements beyond it are left out.
+    x : tensor_like
+    axis : int, optional
+        By default `x` is flattened.
+
+    Raises
+    ------
+    ShapeError
+        If the condition is no vector, or there is no such axis.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.compress([0, 1], T.dmatrix("x"), axis=0).type
+    TensorType(float64, matrix)
+    """
+    chosen = as_tensor_variable(condition)
+    if chosen.type.ndim != 1:
+        raise ShapeError(
+            format_error("compress: the condition must be a vector", context=[describe(chosen)], hint="flatten it")
+        )
+    return take(x, flatnonzero(neq(chosen, 0)), axis=axis)

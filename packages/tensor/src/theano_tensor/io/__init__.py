@@ -1,16 +1,18 @@
 """Arrays from files, and arrays that are sent to other processes (MPI)."""
 
-from . import _collective_rules as _collective_rules, _order as _order
+from . import _collective as _collective
 from ._collective import (
     MPIAllReduce as MPIAllReduce,
     MPIBroadcast as MPIBroadcast,
     MPIReduce as MPIReduce,
     allreduce as allreduce,
     broadcast as broadcast,
+    mpi_keys as mpi_keys,
+    mpi_send_wait_key as mpi_send_wait_key,
+    mpi_tag_key as mpi_tag_key,
     reduce as reduce,
 )
 from ._files import LoadFromDisk as LoadFromDisk, load as load
-from ._keys import mpi_keys as mpi_keys, mpi_send_wait_key as mpi_send_wait_key, mpi_tag_key as mpi_tag_key
 from ._messages import (
     MPIRecv as MPIRecv,
     MPIRecvWait as MPIRecvWait,

@@ -10,9 +10,9 @@ import numpy as np
 
 from theano_graph import Apply, Generic, Variable, batch_rule, describe, format_error, generic, shape_rule
 
+from .._core._dtypes import DTypeLike
+from .._core._ops import DiscreteOp
 from .._core._type import TensorType
-from .._core._typing import DTypeLike
-from .._discrete import DiscreteOp
 
 Mode = Literal["c"] | None
 

@@ -3,11 +3,31 @@
 Matrices are the last two dimensions of a tensor; the dimensions before are those of a stack.
 """
 
-from theano_linker_c import announce_straight_rules
-
-from . import _native as _native, _numpy_names as _numpy_names, rewrites as rewrites
-from ._equations._cofactors import Cofactors as Cofactors, CofactorsChange as CofactorsChange
-from ._equations._inverse import (
+from . import _forms as _forms, rewrites as rewrites
+from ._cholesky import (
+    Cholesky as Cholesky,
+    CholeskyGrad as CholeskyGrad,
+    LUFactor as LUFactor,
+    PivotsToPermutation as PivotsToPermutation,
+    cholesky as cholesky,
+    cholesky_solve as cholesky_solve,
+    lu as lu,
+    lu_factor as lu_factor,
+    lu_solve as lu_solve,
+)
+from ._eigen import (
+    Eig as Eig,
+    Eigh as Eigh,
+    EighGrad as EighGrad,
+    Eigvalsh as Eigvalsh,
+    EigvalshGrad as EigvalshGrad,
+    eig as eig,
+    eigh as eigh,
+    eigvalsh as eigvalsh,
+)
+from ._inverse import (
+    Cofactors as Cofactors,
+    CofactorsChange as CofactorsChange,
     Det as Det,
     MatrixInverse as MatrixInverse,
     MatrixPinv as MatrixPinv,
@@ -18,77 +38,49 @@ from ._equations._inverse import (
     slogdet as slogdet,
     trace as trace,
 )
-from ._equations._solve import (
-    Solve as Solve,
-    solve as solve,
-    solve_lower_triangular as solve_lower_triangular,
-    solve_symmetric as solve_symmetric,
-    solve_upper_triangular as solve_upper_triangular,
+from ._orthogonal import SVD as SVD, QRFull as QRFull, QRIncomplete as QRIncomplete, qr as qr, svd as svd
+from ._products import (
+    Lstsq as Lstsq,
+    TensorInv as TensorInv,
+    TensorSolve as TensorSolve,
+    kron as kron,
+    lstsq as lstsq,
+    matrix_dot as matrix_dot,
+    matrix_power as matrix_power,
+    norm as norm,
+    spectral_radius_bound as spectral_radius_bound,
+    tensorinv as tensorinv,
+    tensorsolve as tensorsolve,
 )
-from ._equations._sylvester import (
+from ._schur import (
+    QZ as QZ,
+    Expm as Expm,
+    ExpmGrad as ExpmGrad,
+    Schur as Schur,
     TriangularSylvester as TriangularSylvester,
+    expm as expm,
+    qz as qz,
+    schur as schur,
     solve_triangular_sylvester as solve_triangular_sylvester,
 )
-from ._equations._tridiagonal import (
+from ._solve import (
+    Solve as Solve,
     SolveTridiagonal as SolveTridiagonal,
     SolveTridiagonalFactor as SolveTridiagonalFactor,
     TridiagonalFactor as TridiagonalFactor,
+    solve as solve,
+    solve_lower_triangular as solve_lower_triangular,
+    solve_symmetric as solve_symmetric,
     solve_tridiagonal as solve_tridiagonal,
+    solve_upper_triangular as solve_upper_triangular,
 )
-from ._exponential import Expm as Expm, ExpmGrad as ExpmGrad, expm as expm
-from ._factors._cholesky import (
-    Cholesky as Cholesky,
-    CholeskyGrad as CholeskyGrad,
-    cholesky as cholesky,
-    cholesky_solve as cholesky_solve,
-)
-from ._factors._eigen import (
-    Eig as Eig,
-    Eigh as Eigh,
-    EighGrad as EighGrad,
-    Eigvalsh as Eigvalsh,
-    EigvalshGrad as EigvalshGrad,
-    eig as eig,
-    eigh as eigh,
-    eigvalsh as eigvalsh,
-)
-from ._factors._lu import (
-    LUFactor as LUFactor,
-    PivotsToPermutation as PivotsToPermutation,
-    lu as lu,
-    lu_factor as lu_factor,
-    lu_solve as lu_solve,
-)
-from ._factors._orthogonal import (
-    SVD as SVD,
-    QRFull as QRFull,
-    QRIncomplete as QRIncomplete,
-    qr as qr,
-    svd as svd,
-)
-from ._factors._schur import QZ as QZ, Schur as Schur, qz as qz, schur as schur
-from ._matrices._hints import (
+from .rewrites import (
     Hint as Hint,
     HintsFeature as HintsFeature,
     HintsOptimizer as HintsOptimizer,
     hints as hints,
     is_hint_node as is_hint_node,
     psd as psd,
-)
-from ._products import (
-    kron as kron,
-    matrix_dot as matrix_dot,
-    matrix_power as matrix_power,
-    norm as norm,
-    spectral_radius_bound as spectral_radius_bound,
-)
-from ._tensors import (
-    Lstsq as Lstsq,
-    TensorInv as TensorInv,
-    TensorSolve as TensorSolve,
-    lstsq as lstsq,
-    tensorinv as tensorinv,
-    tensorsolve as tensorsolve,
 )
 
 __all__ = [
@@ -162,5 +154,3 @@ __all__ = [
     "tensorsolve",
     "trace",
 ]
-
-announce_straight_rules("theano_tensor.linalg._straight")

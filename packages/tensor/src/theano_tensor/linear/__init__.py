@@ -1,8 +1,16 @@
 """Products of vectors, matrices and tensors."""
 
-from ._batched import BatchedDot as BatchedDot, batched_dot as batched_dot
-from ._dot import Dot as Dot, matrix_product as matrix_product, outer as outer
-from ._einsum import einsum as einsum
+from ._dot import (
+    BatchedDot as BatchedDot,
+    Dot as Dot,
+    batched_dot as batched_dot,
+    batched_tensordot as batched_tensordot,
+    dot as dot,
+    matrix_product as matrix_product,
+    outer as outer,
+    tensordot as tensordot,
+)
+from ._einsum import einsum as einsum, inner as inner, matmul as matmul, vdot as vdot
 from ._gemm import (
     Dot22 as Dot22,
     Dot22Scalar as Dot22Scalar,
@@ -19,8 +27,6 @@ from ._gemm import (
     ger_destructive as ger_destructive,
     view_roots as view_roots,
 )
-from ._matmul import inner as inner, matmul as matmul, vdot as vdot
-from ._tensordot import batched_tensordot as batched_tensordot, dot as dot, tensordot as tensordot
 
 __all__ = [
     "BatchedDot",

@@ -27,12 +27,9 @@ from theano_linker_c.kernels import Kernel, MatrixProductKernel, native_kernel
 from theano_linker_c.program import overwriting_form
 
 from .._core._convert import as_tensor_variable
-from .._core._ops import TensorOp
-from .._core._refused import refused
-from .._core._stacks import batch_of_expression
-from .._core._type import tensor_type
-from .._core._typing import Array, TensorLike
-from .._core._variable import Tensor
+from .._core._dtypes import Array, TensorLike
+from .._core._ops import TensorOp, batch_of_expression, refused
+from .._core._type import Tensor, tensor_type
 from .._errors import ShapeError
 from ..elemwise import conj, dimshuffle, eq, switch
 from ..gradient import derived_pushforward

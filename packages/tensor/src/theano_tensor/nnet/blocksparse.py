@@ -13,11 +13,9 @@ from theano_linker_c.scalar import upcast
 from theano_optimize import InplaceRewriter, Phase
 
 from .._core._convert import as_tensor_variable
-from .._core._dtypes import COMPLEX_DTYPES, INTEGER_DTYPES
-from .._core._stacks import run_in_a_loop
-from .._core._type import tensor_type
-from .._core._typing import TensorLike
-from .._core._variable import Tensor
+from .._core._dtypes import COMPLEX_DTYPES, INTEGER_DTYPES, TensorLike
+from .._core._ops import run_in_a_loop
+from .._core._type import Tensor, tensor_type
 from .._errors import DTypeError, ShapeError
 from ..elemwise import cast, dimshuffle, zeros_like
 from ..gradient import derived_pushforward

@@ -8,8 +8,8 @@ from typing import Any
 from theano_graph import describe, format_error
 
 from .._core._convert import as_tensor_variable
-from .._core._typing import AxisLike, TensorLike
-from .._core._variable import Tensor
+from .._core._dtypes import AxisLike, TensorLike
+from .._core._type import Tensor
 from .._errors import ShapeError
 from ..elemwise import cast, dimshuffle, sqrt
 from ..reduce import mean as mean_over

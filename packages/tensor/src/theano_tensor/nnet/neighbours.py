@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from theano_graph import TheanoError, describe, format_error
 
-from .._assert import CheckAndRaise
 from .._core._convert import as_tensor_variable
-from .._core._typing import TensorLike
-from .._core._variable import Tensor
+from .._core._dtypes import TensorLike
+from .._core._ops import CheckAndRaise
+from .._core._type import Tensor
 from .._errors import ShapeError
 from ..creation import arange
 from ..elemwise import cast, dimshuffle, eq

@@ -1,17 +1,14 @@
 """Reductions: sums, products, extrema, truth, and their positions."""
 
-from ._argmax import (
+from ._careduce import (
     ArgMax as ArgMax,
     ArgMin as ArgMin,
-    argmax as argmax,
-    argmin as argmin,
-    max_and_argmax as max_and_argmax,
-)
-from ._axes import sum_dtype as sum_dtype
-from ._careduce import (
     CAReduce as CAReduce,
     CAReduceDtype as CAReduceDtype,
     ProdWithoutZeros as ProdWithoutZeros,
+    argmax as argmax,
+    argmin as argmin,
+    max_and_argmax as max_and_argmax,
 )
 from ._functions import (
     all as all,
@@ -39,6 +36,7 @@ from ._reduce import (
     Reduce as Reduce,
     Sum as Sum,
     Supremum as Supremum,
+    sum_dtype as sum_dtype,
 )
 
 __all__ = [

@@ -6,10 +6,9 @@ from theano_graph import config, describe, format_error
 from theano_linker_c.scalar import part_dtype
 
 from .._core._convert import as_tensor_variable
-from .._core._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES
-from .._core._typing import AxisLike, DTypeLike, TensorLike
-from .._core._variable import Tensor
-from .._protocols._operators import operation
+from .._core._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, AxisLike, DTypeLike, TensorLike
+from .._core._type import Tensor
+from .._protocols._methods import operation
 from ..elemwise import (
     abs_,
     cast,
@@ -28,8 +27,20 @@ from ..elemwise import (
     true_div,
 )
 from ..shape import shape_i
-from ._axes import as_axes, normal_axes
-from ._reduce import AccumulatingReduce, All, Any_, Max, Min, Prod, Reduce, Sum, keep_dims, refuse_narrow_accumulator
+from ._reduce import (
+    AccumulatingReduce,
+    All,
+    Any_,
+    Max,
+    Min,
+    Prod,
+    Reduce,
+    Sum,
+    as_axes,
+    keep_dims,
+    normal_axes,
+    refuse_narrow_accumulator,
+)
 
 
 def _reduce(op: Reduce, x: Tensor, axis: AxisLike, keepdims: bool) -> Tensor:

@@ -4,56 +4,44 @@ from theano_linker_c.modes import optdb
 from theano_optimize import Phase, WalkDatabase, WalkRewriter
 
 from . import (
-    _told_shapes as _told_shapes,
     algebra as algebra,
     allocs as allocs,
-    asserts as asserts,
+    blas as blas,
     canonizer as canonizer,
-    choices as choices,
-    constants as constants,
-    device_choices as device_choices,
-    error_tails as error_tails,
     exponentials as exponentials,
-    fills as fills,
-    homogeneous as homogeneous,
+    identities as identities,
     indexing as indexing,
-    joins as joins,
+    inverse_pairs as inverse_pairs,
     length_checks as length_checks,
-    log_products as log_products,
-    log_sums as log_sums,
-    matrix_products as matrix_products,
+    logarithms as logarithms,
     movements as movements,
     nnet as nnet,
-    on_request as on_request,
+    opt_in as opt_in,
     reductions as reductions,
-    round_trips as round_trips,
     shape as shape,
-    specials as specials,
     stability as stability,
-    switches as switches,
-    unfolded as unfolded,
-    useless as useless,
+    switch as switch,
     views as views,
 )
-from ._fused_reduce import FusedReduce as FusedReduce
-from ._registry import RULES as RULES, constants_first, register_rules as register_rules
-from .blas import register_blas as register_blas
-from .blas_sums import GemmOptimizer as GemmOptimizer
+from ._groups import FusedReduce as FusedReduce
+from ._language import RULES as RULES, constants_first, register_rules as register_rules
+from .blas import GemmOptimizer as GemmOptimizer, register_blas as register_blas
 from .canonizer import AlgebraicCanonizer as AlgebraicCanonizer
 from .fusion import (
     FuseElementwise as FuseElementwise,
     FuseMultiOutput as FuseMultiOutput,
     FuseReductions as FuseReductions,
+    InplaceElemwiseOptimizer as InplaceElemwiseOptimizer,
+    fusion_database as fusion_database,
+    long_sums_and_products_cut,
 )
-from .fusion_rules import fusion_database as fusion_database, long_sums_and_products_cut
-from .inplace import InplaceElemwiseOptimizer as InplaceElemwiseOptimizer
-from .shape_feature import (
+from .shape import (
     ShapeFeature as ShapeFeature,
     ShapeOptimizer as ShapeOptimizer,
     UnShapeOptimizer as UnShapeOptimizer,
     known_shape_i as known_shape_i,
 )
-from .slices import merge_two_slices as merge_two_slices
+from .views import merge_two_slices as merge_two_slices
 
 __all__ = [
     "RULES",
@@ -69,37 +57,26 @@ __all__ = [
     "UnShapeOptimizer",
     "algebra",
     "allocs",
-    "asserts",
+    "blas",
     "canonizer",
-    "choices",
-    "constants",
-    "device_choices",
-    "error_tails",
     "exponentials",
-    "fills",
     "fusion_database",
-    "homogeneous",
+    "identities",
     "indexing",
-    "joins",
-    "length_checks",
+    "inverse_pairs",
     "known_shape_i",
-    "log_products",
-    "log_sums",
-    "matrix_products",
+    "length_checks",
+    "logarithms",
     "merge_two_slices",
     "movements",
     "nnet",
-    "on_request",
+    "opt_in",
     "reductions",
     "register_blas",
     "register_rules",
-    "round_trips",
     "shape",
-    "specials",
     "stability",
-    "switches",
-    "unfolded",
-    "useless",
+    "switch",
     "views",
 ]
 

@@ -12,12 +12,10 @@ from theano_linker_c import scalar
 from theano_optimize import Exactness, NodeRewriter
 
 from .._core._convert import as_tensor_variable, constant
-from .._core._type import TensorType
-from .._core._typing import TensorLike
-from .._core._variable import Tensor
+from .._core._dtypes import TensorLike
+from .._core._type import Tensor, TensorType
 from ..elemwise import Elemwise
-from ._language import call, cast_to, fitted, kind_of, lift, number, scalar_constant, sole_client
-from ._registry import rule
+from ._language import call, cast_to, fitted, kind_of, lift, number, rule, scalar_constant, sole_client
 
 Found = list[Variable] | None
 #: Levels of rewriting with little in them, FAST_COMPILE among them, go without these.

@@ -15,8 +15,8 @@ from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
 from theano_optimize import Phase
 
-from .._core._refused import at_once
-from .._core._variable import Tensor
+from .._core._ops import at_once
+from .._core._type import Tensor
 from .._errors import ShapeError
 from ..creation import Alloc
 from ..elemwise import Elemwise
@@ -24,10 +24,9 @@ from ..indexing import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Sl
 from ..indexing.entries import Entries, as_python, from_python, known_number
 from ..linear import Dot
 from ..shape import MakeVector, ShapeI, SpecifyShape, shape_i
-from ._known_lengths import is_traced_length, known_lengths
-from ._language import call, can_replace, lift, maker, operands, sole_client
-from ._registry import rule
-from .slices import part_of_reversed
+from ._language import call, can_replace, lift, maker, operands, rule, sole_client
+from .shape import is_traced_length, known_lengths
+from .views import part_of_reversed
 
 Found = list[Variable] | None
 FULL = slice(None)

@@ -3,9 +3,9 @@
 An elementwise operation, and a product of matrices, compares lengths of its operands: ``(x + y) - y`` is an error for
 tensors x and y of different shapes. Rules about one node need not care: ``x`` replaces it. While a graph is rewritten,
 nodes that leave it are noted, with their replacements. At the end, :class:`LengthChecks` asks of each lost comparison
-whether it follows from the present ones: lengths that are equal are in one set of
-:class:`LengthClasses`. Where it does not, an operand is checked (:class:`~theano_tensor.shape.SameLengths`). Gradients
-drop most of their operands, and nearly always compute something else that compares the same lengths.
+whether it follows from the present ones: lengths that are equal are in one set of :class:`LengthClasses`. Where it
+does not, an operand is checked (:class:`~theano_tensor.shape.SameLengths`). Gradients drop most of their operands, and
+nearly always compute something else that compares the same lengths.
 
 A check brings back no work. Where a length would take values that the graph does not compute, or that only a branch
 computes, nothing is checked. A comparison inside of a branch is made in a branch, or nowhere.
@@ -27,11 +27,8 @@ from theano_linker_c import scalar
 from theano_linker_c.program import ALWAYS, lazy_form, when_needed
 from theano_optimize import GraphRewriter, RewriteProfile
 
-from .._assert import CheckAndRaise
-
-# Declares the flag that is read here.
-from .._core import _flags as _flags
 from .._core._dtypes import DISCRETE_DTYPES
+from .._core._ops import CheckAndRaise
 from .._graph_op import GraphOp
 from ..creation import Alloc
 from ..elemwise import DimShuffle, Elemwise
@@ -39,24 +36,28 @@ from ..indexing import Subtensor
 from ..linear import BatchedDot, Dot, Dot22, Dot22Scalar, Gemm, Gemv, Ger
 from ..reduce import Reduce
 from ..shape import MakeVector, SameLengths, ShapeI, ShapeOf
-from ._filled_lengths import REFUSAL, are_lengths, filled_by, has_open_lengths, without_filled
 from ._groups import DisjointSets
 from ._language import call, maker
 from ._length_links import (
     COMPARED as COMPARED,
+    REFUSAL,
     VALUE as VALUE,
     Dimension,
     Term as Term,
+    are_lengths,
     beginning_of,
     compared_lengths,
     equal_elementwise,
+    filled_by,
+    has_open_lengths,
     held_by,
     is_plain as is_plain,
     length_of,
     sources,
     term_of as term_of,
+    without_filled,
 )
-from .shape_feature import ShapeFeature
+from .shape import ShapeFeature
 
 #: A node and the number of an input, or "output" and that of an output of the graph.
 Place: TypeAlias = tuple[Apply | Literal["output"], int]

@@ -14,19 +14,17 @@ from theano_linker_c import scalar
 from theano_linker_c.modes import optdb
 from theano_optimize import Context, EquilibriumDatabase, Exactness, NodeRewriter, Phase, node_rewriter
 
-from .._core._variable import Tensor
+from .._core._type import Tensor
 from ..creation import ARange, zeros
 from ..elemwise import Elemwise
 from ..indexing import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Subtensor, inc_subtensor
 from ..indexing.entries import SYMBOL
 from ..nnet import LogSoftmax, Softmax, hard_sigmoid, ultra_fast_sigmoid
-from ..nnet._softmax import log_of_sum
+from ..nnet._activations import log_of_sum
 from ..reduce import Sum
 from ..shape import shape_i
-from ._equations import Anything, Equations, equations
-from ._language import fitted, lift, number, operands, remade
-from ._registry import RULES, Entry, rule
-from ._terms import built, sigmoid
+from ._language import RULES, Entry, fitted, lift, number, operands, remade, rule
+from .equations import Anything, Equations, built, equations, sigmoid
 from .indexing import is_zeros, same_shape
 
 Found = list[Variable] | None

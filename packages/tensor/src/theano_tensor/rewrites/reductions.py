@@ -12,27 +12,28 @@ from theano_linker_c import scalar
 from theano_optimize import Context, Phase
 
 from .._core._dtypes import DISCRETE_DTYPES
-from .._core._variable import Tensor
+from .._core._type import Tensor
 from ..creation import alloc
 from ..elemwise import dimshuffle
 from ..reduce import AccumulatingReduce, All, Any_, Max, Min, Prod, Reduce, Sum
 from ..shape import shape_i, size
-from ._conditions import gives_floats, is_false, is_true
-from ._equations import Anything, Equations, Number, Real, equations
 from ._language import (
     call,
     can_replace,
     cast_to,
+    gives_floats,
     is_broadcast,
+    is_false,
     is_float,
+    is_true,
     maker,
     number,
     operands,
+    rule,
     scalar_constant,
     sole_client,
 )
-from ._registry import rule
-from ._terms import applied, built, fill, view
+from .equations import Anything, Equations, Number, Real, applied, built, equations, fill, view
 
 #: How many nodes are looked at to see whether an expression is made of constants.
 MAX_STEPS = 16

@@ -1,34 +1,71 @@
-"""Expressions that overflow, cancel or divide zero by zero, written so that they do not.
-
-Sigmoids, their logarithms, and the products that gradients make of them. A gradient is built by the user before
-anything is rewritten, so that ``log(p)`` in a cost leaves ``g / p * p * (1 - p)`` in its gradient, with p saturated
-at 0 or 1: infinity times zero.
-"""
+"""Expressions that overflow, cancel or divide zero by zero, written so that they do not."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
 from theano_optimize import Context
 
-from .._core._variable import Tensor
+from .._core._type import Tensor
 from ..elemwise import Elemwise
-from ._conditions import gives_floats, is_as_precise
-from ._equations import Anything, Equations, Real, Whole, stabilizing_equations
-from ._language import call, cast_to, fitted, is_float, kind_of, operands, sole_client
-from ._logistic import (
+from ._language import (
+    call,
+    cast_to,
+    fitted,
+    gives_floats,
+    is_as_precise,
+    is_float,
+    kind_of,
+    number,
+    operands,
+    sole_client,
+    stabilizing,
+)
+from ._products import (
     LogisticProduct,
+    Product,
+    flatten_product,
     is_above_exponential,
+    is_inside_product,
     joined,
     logistic_atom,
     logistic_product,
     may_be_logistic,
+    outermost_product,
+    shared_product,
 )
-from ._products import Product, flatten_product, is_inside_product, shared_product
-from ._registry import stabilizing
-from ._terms import built, exp, expm1, log, log1mexp, log1p, sigmoid, softplus, wide
+from .equations import (
+    Anything,
+    Equations,
+    Real,
+    Whole,
+    built,
+    erf,
+    erfc,
+    erfcx,
+    exp,
+    expm1,
+    gt,
+    log,
+    log1mexp,
+    log1p,
+    maximum,
+    minimum,
+    sigmoid,
+    softplus,
+    stabilizing_equations,
+    switch,
+    wide,
+)
+
+# ---- Expressions that overflow, cancel or divide zero by zero, written so that they do not
+#
+# Sigmoids, their logarithms, and the products that gradients make of them. A gradient is built by the user before
+# anything is rewritten, so that ``log(p)`` in a cost leaves ``g / p * p * (1 - p)`` in its gradient, with p saturated
+# at 0 or 1: infinity times zero.
 
 Found = list[Variable] | None
 
@@ -245,3 +282,106 @@ def _signed_chain(terms: list[tuple[Tensor, int]]) -> Tensor:
     for term, sign in terms[1:]:
         result = call(scalar.add if sign > 0 else scalar.sub, result, term)
     return result
+
+
+# ---- Error functions: cancellation near 1, vanishing tails, and the quotients that gradients make of them
+#
+# With erfcx(x) = exp(x**2) erfc(x), which neither vanishes nor overflows for large x, the logarithm of erfc(x) is
+# ``log(erfcx(x)) - x**2``, and the quotient ``exp(-x**2) / erfc(x)`` of its derivative is ``1 / erfcx(x)`` for all x.
+
+#: From here on the logarithm is taken of erfcx.
+_TAIL = 1.0
+_ERFC = type(scalar.erfc)
+
+
+@stabilizing_equations(
+    scalar.sub,
+    scalar.add,
+    key="local_one_minus_erf",
+    names=(
+        "local_one_minus_erf2",
+        "local_one_plus_erf",
+        "local_one_plus_neg_erf",
+        "local_erf_minus_one",
+        "local_erf_neg_minus_one",
+        "local_erf_neg_minus_one2",
+        "local_one_minus_erfc",
+        "local_one_minus_erfc2",
+        "local_one_minus_erfc3",
+        "local_one_add_neg_erfc",
+    ),
+    guard=gives_floats,
+)
+def complement_of_error_function(x: Real) -> Equations:
+    """Differences of error functions from 1 and -1, in all forms in which they are written."""
+    f, g, z = erf(x), erfc(x), wide(x)
+    return [
+        1 + f >> erfc(-z),
+        1 - -f >> erfc(-z),
+        f - -1 >> erfc(-z),
+        1 - f >> erfc(z),
+        1 + -f >> erfc(z),
+        -f - -1 >> erfc(z),
+        f - 1 >> -erfc(z),
+        f + -1 >> -erfc(z),
+        -1 - -f >> -erfc(z),
+        -f - 1 >> -erfc(-z),
+        -1 - f >> -erfc(-z),
+        -1 + -f >> -erfc(-z),
+        1 - g >> erf(z),
+        1 + -g >> erf(z),
+        -g - -1 >> erf(z),
+        g - 1 >> -erf(z),
+        g + -1 >> -erf(z),
+        -1 - -g >> -erf(z),
+    ]
+
+
+@stabilizing_equations(scalar.log, key="local_log_erfc")
+def log_of_complement(x: Real) -> Equations:
+    """Where x is large, the complement vanishes, and its logarithm does not."""
+    tail = log(erfcx(maximum(x, _TAIL))) - x * x
+    return [(log(erfc(x)) >> switch(gt(x, _TAIL), tail, log(erfc(minimum(x, _TAIL))))).when(is_not_limited)]
+
+
+def is_not_limited(x: Tensor) -> bool:
+    """The tensor `x` has not been limited for this."""
+    limited = operands(x, scalar.minimum)
+    return limited is None or number(limited[1]) != _TAIL
+
+
+@stabilizing(scalar.mul, scalar.true_div, scalar.reciprocal, scalar.neg, reach=6, key="local_grad_log_erfc_neg")
+def bell_over_complement(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
+    """``exp(-x**2) / erfc(x) -> 1 / erfcx(x)``, in products; the gradient of ``log(erfc(x))`` has it."""
+    root = node.outputs[0]
+    product = outermost_product(fgraph, node)
+    if product is None or not product.has(_ERFC):
+        return None
+    for factor, power in product.factors.items():
+        inner = operands(factor, scalar.erfc)
+        if inner is None or power >= 0:
+            continue
+        for other, above in product.factors.items():
+            exponent = operands(other, scalar.exp)
+            if exponent is not None and above > 0 and _is_minus_square(exponent[0], inner[0]):
+                product = product.copy()
+                product.multiply(factor, 1)
+                product.multiply(other, -1)
+                product.multiply(call(scalar.erfcx, inner[0]), -1)
+                return fitted(node, product.build(root.type.dtype, root.type.ndim))
+    return None
+
+
+def _factors(variable: Tensor) -> Product:
+    return flatten_product(variable, squares=True)
+
+
+def _is_minus_square(u: Tensor, x: Tensor) -> bool:
+    """Tell whether u is ``-x**2``, however it is written."""
+    square, base = _factors(u), _factors(x)
+    if not square.complete or not base.complete or u.type.dtype != x.type.dtype:
+        return False
+    wanted = -(base.coefficient**2)
+    tolerance = 1e-6 if x.type.dtype == "float32" else 1e-14
+    doubled = {v: 2 * p for v, p in base.factors.items()}
+    return square.factors == doubled and math.isclose(square.coefficient, wanted, rel_tol=tolerance)

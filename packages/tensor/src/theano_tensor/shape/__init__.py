@@ -1,15 +1,9 @@
 """Shapes: reading, claiming and changing them."""
 
-from . import _native as _native
-from ._known_integers import (
-    Integers as Integers,
-    integers_in as integers_in,
-    known_integers as known_integers,
-    static_lengths as static_lengths,
-)
-from ._lengths import as_length as as_length, static_int as static_int
+from . import _rearrange as _rearrange
 from ._rearrange import (
     Roll as Roll,
+    SameLengths as SameLengths,
     atleast_1d as atleast_1d,
     atleast_2d as atleast_2d,
     atleast_3d as atleast_3d,
@@ -26,32 +20,34 @@ from ._rebroadcast import (
     Rebroadcast as Rebroadcast,
     addbroadcast as addbroadcast,
     patternbroadcast as patternbroadcast,
-    unbroadcast as unbroadcast,
-)
-from ._registered import (
     register_rebroadcast_c_code as register_rebroadcast_c_code,
     register_shape_c_code as register_shape_c_code,
     register_shape_i_c_code as register_shape_i_c_code,
     register_specify_shape_c_code as register_specify_shape_c_code,
+    unbroadcast as unbroadcast,
 )
 from ._reshape import (
     Flatten as Flatten,
+    Integers as Integers,
     Reshape as Reshape,
     flatten as flatten,
+    integers_in as integers_in,
+    known_integers as known_integers,
     reshape as reshape,
     shape_padaxis as shape_padaxis,
     shape_padleft as shape_padleft,
     shape_padright as shape_padright,
     squeeze as squeeze,
+    static_lengths as static_lengths,
     swapaxes as swapaxes,
     transpose as transpose,
 )
-from ._same_lengths import SameLengths as SameLengths
 from ._shape import (
     MakeVector as MakeVector,
     ShapeI as ShapeI,
     ShapeOf as ShapeOf,
     SpecifyShape as SpecifyShape,
+    as_length as as_length,
     as_lengths as as_lengths,
     is_length as is_length,
     lengths_of as lengths_of,
@@ -60,6 +56,7 @@ from ._shape import (
     shape_i as shape_i,
     size as size,
     specify_shape as specify_shape,
+    static_int as static_int,
 )
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Elements in another order, and dimensions in other places."""
+"""Elements in another order, dimensions in other places; lengths that must agree."""
 
 from __future__ import annotations
 
@@ -8,18 +8,76 @@ from typing import Any, Self
 import numpy as np
 
 from theano_graph import Apply, Variable, batch_rule, describe, format_error, pullback, pushforward, shape_rule
+from theano_linker_c.kernels import Kernel, LengthKernel, ReshapeKernel, SpecifyShapeKernel, StackKernel, native_kernel
 
-from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable, constant
-from .._core._ops import TensorOp
-from .._core._typing import AxisLike, TensorLike
-from .._core._variable import Tensor
+from .._core._dtypes import AxisLike, ShapeLike, TensorLike
+from .._core._ops import TensorOp, one_axis
+from .._core._type import Tensor, TensorType
 from .._errors import ShapeError
-from .._protocols._operators import operation
+from .._protocols._methods import operation
 from ..elemwise import dimshuffle, neg
-from ._lengths import as_length, static_int
-from ._reshape import flatten, reshape, shape_padaxis, shape_padleft
-from ._shape import lengths_of
+from ._rebroadcast import SPECIFY_SHAPE_CODE, Rebroadcast, shaped_operand
+from ._reshape import Reshape, flatten, reshape, shape_padaxis, shape_padleft
+from ._shape import MakeVector, ShapeI, SpecifyShape, as_length, lengths_of, static_int
+
+# ---- An operation's demands on lengths of tensors, kept where rewriting leaves the operation out
+
+
+class SameLengths(SpecifyShape):
+    """The input itself, as long as some of its dimensions have the lengths that further inputs say; else a ValueError.
+
+    Unlike after a :class:`SpecifyShape` nothing new is known of the type, and gradients do not see it: the checked
+    lengths are lengths that an operation of the program, which is left out, would have compared.
+
+    Parameters
+    ----------
+    axes : sequence of int
+        The dimensions that are checked, in order; one further input for each.
+    """
+
+    __props__ = ("axes",)
+
+    def make_node(self, x: TensorLike, *lengths: ShapeLike) -> Apply:
+        """Apply to a tensor and one length for each of `axes`."""
+        variable = shaped_operand(x, SPECIFY_SHAPE_CODE)
+        return Apply(self, [variable, *super().make_node(x, *lengths).inputs[1:]], [variable.type.make_variable()])
+
+    def perform(
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+    ) -> None:
+        """Check the lengths and return the input."""
+        x, *lengths = inputs
+        for axis, n in zip(self.axes, lengths, strict=True):
+            if x.shape[axis] != n:
+                raise ValueError(
+                    format_error(
+                        f"Input dimension mis-match. (dimension {axis} has length {x.shape[axis]}, "
+                        f"what it is used with has {n})",
+                        context=[describe(node.inputs[0])],
+                        hint="a length of 1 broadcasts only where it is declared: make the variable with shape 1 there "
+                        "(row, col, broadcastable=...)",
+                    )
+                )
+        output_storage[0][0] = x
+
+
+@pullback.register(SameLengths)
+def _pullback(node: Apply[SameLengths], cotangents: list[Any]) -> list[Any]:
+    return [cotangents[0], *(None for _ in node.inputs[1:])]
+
+
+@pushforward.register(SameLengths)
+def _pushforward(node: Apply[SameLengths], tangents: list[Any]) -> list[Any]:
+    return [tangents[0]]
+
+
+@shape_rule.register(SameLengths)
+def _shape(node: Apply[SameLengths], input_shapes: list[Any]) -> list[Any]:
+    return [input_shapes[0]]
+
+
+# ---- Elements in another order, and dimensions in other places
 
 
 class Roll(TensorOp):
@@ -361,3 +419,44 @@ def ravel(x: TensorLike) -> Tensor:
     array([1, 2, 3, 4])
     """
     return flatten(x)
+
+
+# ---- Native forms of ops on shapes
+
+
+@native_kernel.register(ShapeI)
+def _length(node: Apply[ShapeI]) -> Kernel | None:
+    return LengthKernel(node.op.i) if isinstance(node.inputs[0].type, TensorType) else None
+
+
+@native_kernel.register(MakeVector)
+def _gather(node: Apply[MakeVector, Tensor]) -> Kernel | None:
+    return StackKernel(node.op.dtype)
+
+
+@native_kernel.register(Reshape)
+def _other_shape(node: Apply[Reshape, Tensor]) -> Kernel | None:
+    x, shape = (v.type for v in node.inputs)
+    return ReshapeKernel(x.dtype, x.ndim, node.op.ndim) if shape.dtype == "int64" else None
+
+
+@native_kernel.register(SpecifyShape)
+def _specified(node: Apply[SpecifyShape]) -> Kernel | None:
+    x, *lengths = (v.type for v in node.inputs)
+    if not isinstance(x, TensorType) or any(n.dtype != "int64" for n in lengths):
+        return None
+    # Lengths come in the order of the axes of the op.
+    return (
+        SpecifyShapeKernel(tuple(i in node.op.axes for i in range(x.ndim)), isinstance(node.op, SameLengths))
+        if list(node.op.axes) == sorted(node.op.axes)
+        else None
+    )
+
+
+@native_kernel.register(Rebroadcast)
+def _rebroadcast(node: Apply[Rebroadcast]) -> Kernel | None:
+    x = node.inputs[0].type
+    if not isinstance(x, TensorType):
+        return None
+    claimed = {axis for axis, flag in node.op.pattern if flag}
+    return SpecifyShapeKernel(tuple(i in claimed for i in range(x.ndim)))

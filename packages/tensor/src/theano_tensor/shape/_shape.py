@@ -1,4 +1,4 @@
-"""The shape of a tensor as a value: vectors and scalars of int64."""
+"""Lengths as symbolic integers, and the shape of a tensor as a value."""
 
 from __future__ import annotations
 
@@ -21,20 +21,14 @@ from theano_graph import (
 )
 from theano_linker_c.scalar import Add, Cast, Mul, upcast
 
-from .._assert import Assert
 from .._core._convert import as_tensor_variable, constant
-from .._core._dtypes import canonical_dtype
-from .._core._ops import TensorOp
-from .._core._refused import refused
-from .._core._stacks import all_stacked
-from .._core._type import CONVERSIONS, StaticShape, TensorType, tensor_type
-from .._core._typing import ShapeLike, TensorLike
-from .._core._variable import Tensor
-from .._errors import ShapeError, SpecifiedShapeError
-from .._protocols._operators import call, operation
+from .._core._dtypes import INTEGER_DTYPES, ShapeLike, TensorLike, canonical_dtype
+from .._core._ops import Assert, TensorOp, all_stacked, refused
+from .._core._type import CONVERSIONS, StaticShape, Tensor, TensorType, tensor_type
+from .._errors import DTypeError, ShapeError, SpecifiedShapeError
+from .._protocols._methods import call, operation
 from ..elemwise import Elemwise, cast, eq
-from ._lengths import as_length, static_int
-from ._registered import (
+from ._rebroadcast import (
     SHAPE_CODE,
     SHAPE_I_CODE,
     SPECIFY_SHAPE_CODE,
@@ -44,6 +38,48 @@ from ._registered import (
     is_other,
     shaped_operand,
 )
+
+# ---- Lengths as symbolic integers, and facts about them while the expression is built
+
+
+def as_length(value: TensorLike, what: str = "a length") -> Tensor:
+    """Return `value` as an integer scalar of dtype int64 (constants) or of its own integer dtype.
+
+    Raises
+    ------
+    DTypeError
+        If it is no integer scalar.
+    """
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+        return constant(np.asarray(int(value), dtype="int64"))
+    if value is None or isinstance(value, (str, float)):
+        raise DTypeError(
+            format_error(
+                f"{value!r} is no {what.split()[-1]}: it must be an integer", hint="pass an int or an integer scalar"
+            )
+        )
+    variable = as_tensor_variable(value)
+    if variable.type.dtype not in INTEGER_DTYPES or any(length != 1 for length in variable.type.shape):
+        raise DTypeError(
+            format_error(
+                f"{what} must be an integer scalar",
+                context=[describe(variable)],
+                hint="convert it: T.cast(n, 'int64'), or index it: v[0]",
+            )
+        )
+    if variable.type.ndim:
+        variable = variable.dimshuffle([])
+    return variable
+
+
+def static_int(variable: Variable) -> int | None:
+    """Return the value of an integer scalar where it is a constant, else None."""
+    if isinstance(variable, Constant) and variable.data.size == 1 and variable.data.dtype.kind in "iub":
+        return int(variable.data.flat[0])
+    return None
+
+
+# ---- The shape of a tensor as a value: vectors and scalars of int64
 
 
 class ShapeOf(ShapeCode):

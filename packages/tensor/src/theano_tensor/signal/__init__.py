@@ -1,5 +1,5 @@
 """Convolution and pooling of images as signals, without channels."""
 
-from . import _native as _native, conv as conv, pool as pool
+from . import _ops as _ops, conv as conv, pool as pool
 
 __all__ = ["conv", "pool"]

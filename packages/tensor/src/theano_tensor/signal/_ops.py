@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -21,18 +21,27 @@ from theano_graph import (
     pushforward,
     shape_rule,
 )
+from theano_linker_c.kernels import Kernel, PoolingKernel, PoolingTask, native_kernel
 
 from .._core._convert import as_tensor_variable
-from .._core._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES
-from .._core._stacks import batch_length, stack_of
-from .._core._type import tensor_type
-from .._core._typing import Array, TensorLike
-from .._core._variable import Tensor
+from .._core._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, Array, TensorLike
+from .._core._ops import batch_length, stack_of
+from .._core._type import Tensor, tensor_type
 from .._errors import DTypeError, ShapeError
 from ..elemwise import cast, maximum, minimum
 from ..shape import as_lengths, lengths_of, make_vector, static_lengths
-from ._core import Axis, axes_of, count_of, elements, largest, max_pool_grad, max_pool_grad_grad, sum_pool_grad, total
-from ._shapes import shape_of_pooled
+from ._core import (
+    Axis,
+    axes_of,
+    count_of,
+    elements,
+    largest,
+    max_pool_grad,
+    max_pool_grad_grad,
+    shape_of_pooled,
+    sum_pool_grad,
+    total,
+)
 
 MODES = ("max", "sum", "average_inc_pad", "average_exc_pad")
 #: Modes in which windows may see nothing but the padding.
@@ -488,3 +497,34 @@ def _shape_largest(node: Apply[MaxPoolGrad, Tensor], input_shapes: list[Any]) ->
 @shape_rule.register(MaxPoolGradGrad)
 def _shape_pick(node: Apply[MaxPoolGradGrad, Tensor], input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[1]]
+
+
+# ---- Pooling that the runtime does itself: over one to three axes, of floats
+
+_NATIVE_DTYPES = frozenset({"float32", "float64"})
+_MOST_AXES = 3
+#: Task and number of the tensors among the inputs, by the class of the op.
+POOLING_OPS: dict[type[PoolingOp], tuple[PoolingTask, int]] = {
+    Pool: ("pool", 1),
+    AveragePoolGrad: ("average_pool_grad", 1),
+    MaxPoolGrad: ("max_pool_grad", 3),
+    MaxPoolGradGrad: ("max_pool_grad_grad", 3),
+}
+
+
+def pooling_kernel(node: Apply[Any, Tensor], dtypes_taken: Set[str]) -> Kernel | None:
+    """Return pooling, or a gradient of it, as a kernel where its dtype is one of those."""
+    op: PoolingOp = node.op
+    if type(op) not in POOLING_OPS or not 1 <= op.ndim <= _MOST_AXES:
+        return None
+    task, count = POOLING_OPS[type(op)]
+    dtypes = {v.type.dtype for v in (*node.inputs[:count], *node.outputs)}
+    if len(dtypes) != 1 or not dtypes <= dtypes_taken:
+        return None
+    mode: Any = op.mode
+    return PoolingKernel(task, dtypes.pop(), op.ndim, mode, op.ignore_border)
+
+
+@native_kernel.register(*POOLING_OPS)
+def _pooling(node: Apply[Any, Tensor]) -> Kernel | None:
+    return pooling_kernel(node, _NATIVE_DTYPES)

@@ -8,8 +8,8 @@ from typing import Any
 from theano_graph import describe, format_error
 
 from .._core._convert import as_tensor_variable
-from .._core._typing import TensorLike
-from .._core._variable import Tensor
+from .._core._dtypes import TensorLike
+from .._core._type import Tensor
 from .._errors import ShapeError
 from ..elemwise import dimshuffle
 from ..nnet.convolution import former_conv2d

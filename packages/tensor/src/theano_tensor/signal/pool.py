@@ -8,16 +8,16 @@ from typing import Any
 from theano_graph import format_error
 
 from .._core._convert import as_tensor_variable
-from .._core._typing import TensorLike
-from .._core._variable import Tensor
+from .._core._dtypes import TensorLike
+from .._core._type import Tensor
 from ..shape import as_lengths
+from ._core import renamed
 from ._ops import (
     AveragePoolGrad as AveragePoolGrad,
     MaxPoolGrad as MaxPoolGrad,
     MaxPoolGradGrad as MaxPoolGradGrad,
     Pool as Pool,
 )
-from ._shapes import renamed
 
 __all__ = ["AveragePoolGrad", "MaxPoolGrad", "MaxPoolGradGrad", "Pool", "max_pool_2d_same_size", "pool_2d", "pool_3d"]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from theano_graph import Constant, toposort
-from theano_tensor.rewrites.shape_feature import ShapeFeature
+from theano_tensor.rewrites.shape import ShapeFeature
 
 
 def infer_shape(outs: Sequence[Any], inputs: Sequence[Any], input_shapes: Sequence[Any]) -> list[Any]:

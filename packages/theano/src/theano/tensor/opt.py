@@ -33,8 +33,8 @@ from theano_tensor.rewrites import (
     merge_two_slices as merge_two_slices,
 )
 from theano_tensor.rewrites.canonizer import quotients_by_own_size as check_for_x_over_absX
-from theano_tensor.rewrites.fusion_rules import joined_with_first
-from theano_tensor.rewrites.useless import is_inverse_pair as _is_inverse_pair
+from theano_tensor.rewrites.fusion import joined_with_first
+from theano_tensor.rewrites.identities import is_inverse_pair as _is_inverse_pair
 from theano_tensor.rewrites.views import rebroadcast_simplified
 from theano_tensor.shape import MakeVector as MakeVector, ShapeI as ShapeI, ShapeOf, make_vector as make_vector
 

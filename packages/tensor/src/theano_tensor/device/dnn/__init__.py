@@ -1,7 +1,6 @@
 """Ops and functions for neural networks on devices, by their documented names."""
 
-from ._base import DnnBase as DnnBase
-from ._choosing import CudnnMissing as CudnnMissing, NoConvolution as NoConvolution
+from ...on_devices import DnnBase as DnnBase
 from ._convolution import (
     GpuDnnConv as GpuDnnConv,
     GpuDnnConvDesc as GpuDnnConvDesc,
@@ -9,6 +8,10 @@ from ._convolution import (
     GpuDnnConvGradW as GpuDnnConvGradW,
 )
 from ._functions import (
+    GpuDnnPool as GpuDnnPool,
+    GpuDnnPoolBase as GpuDnnPoolBase,
+    GpuDnnPoolDesc as GpuDnnPoolDesc,
+    GpuDnnPoolGrad as GpuDnnPoolGrad,
     dnn_batch_normalization_test as dnn_batch_normalization_test,
     dnn_batch_normalization_train as dnn_batch_normalization_train,
     dnn_conv as dnn_conv,
@@ -19,19 +22,17 @@ from ._functions import (
     dnn_gradweight3d as dnn_gradweight3d,
     dnn_pool as dnn_pool,
 )
-from ._library import GpuDnnLayer as GpuDnnLayer, LayerOp as LayerOp, library_results as library_results
-from ._normalization import (
+from ._library import (
+    GpuDnnLayer as GpuDnnLayer,
+    LayerOp as LayerOp,
     NormalizationLayer as NormalizationLayer,
     NormalizationLayerGrad as NormalizationLayerGrad,
     NormalizationLayerTest as NormalizationLayerTest,
+    SoftmaxLayer as SoftmaxLayer,
+    SoftmaxLayerGrad as SoftmaxLayerGrad,
+    library_results as library_results,
 )
-from ._pooling import (
-    GpuDnnPool as GpuDnnPool,
-    GpuDnnPoolBase as GpuDnnPoolBase,
-    GpuDnnPoolDesc as GpuDnnPoolDesc,
-    GpuDnnPoolGrad as GpuDnnPoolGrad,
-)
-from ._softmax import SoftmaxLayer as SoftmaxLayer, SoftmaxLayerGrad as SoftmaxLayerGrad
+from ._selection import CudnnMissing as CudnnMissing, NoConvolution as NoConvolution
 
 __all__ = [
     "CudnnMissing",

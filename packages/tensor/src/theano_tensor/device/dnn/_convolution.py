@@ -31,9 +31,10 @@ from theano_graph import (
     shape_rule,
 )
 from theano_linker_c.kernels import ConvolutionKernel, Kernel
+from theano_linker_c.scalar import upcast
 
-from ..._assert import CheckAndRaise
 from ..._core._convert import as_tensor_variable
+from ..._core._ops import CheckAndRaise
 from ...elemwise import cast, eq
 from ...nnet.convolution import (
     AbstractConv2d,
@@ -45,10 +46,42 @@ from ...nnet.convolution import (
     BaseAbstractConv,
     get_conv_output_shape,
 )
+from ...on_devices import DnnBase
 from ...shape import as_lengths, make_vector
-from .._convert import as_gpuarray_variable
-from ._base import DnnBase
-from ._options import CONV_MODES, one_of
+from .._variables import as_gpuarray_variable
+
+# ---- Arguments of convolutions that name ways of computing: which of them exist, and the dtypes that they stand for
+
+CONV_MODES = ("conv", "cross")
+
+
+def one_of(where: str, name: str, value: object, known: Sequence[str | None]) -> None:
+    """Raise ValueError if an argument has a value that is not known."""
+    if value not in known:
+        raise ValueError(
+            format_error(f"{where}: unknown {name} {value!r}", hint="use one of " + ", ".join(map(repr, known)))
+        )
+
+
+def working_dtype(where: str, precision: str | None, *dtypes: str) -> str:
+    """Return the dtype in which a convolution of operands of some dtypes is computed.
+
+    Raises
+    ------
+    ValueError
+        If `precision` is unknown.
+    """
+    chosen = config.dnn.conv.precision if precision is None else precision
+    one_of(where, "precision", chosen, PRECISIONS)
+    dtype: str = upcast(*dtypes)
+    if chosen == "as_input":
+        return dtype
+    if chosen == "as_input_f32":
+        return "float32" if dtype == "float16" else dtype
+    return str(chosen)
+
+
+# ---- Convolutions and their gradients on devices, by descriptors
 
 
 class GpuDnnConvDesc(Op):

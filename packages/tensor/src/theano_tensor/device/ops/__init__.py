@@ -1,22 +1,17 @@
 """Ops on devices by their documented names, each for an op of the host."""
 
 # Names that these define, written by tools/generate_names.py:
-#     _blas _convolution _diagonals _elementwise _indexing _lifted _memory _pooling _random _sorting
+#     _convolution _elementwise _indexing _linear_algebra _memory
 # fmt: off
 # isort: off
-from ._blas import (
-    GpuBatchedDot as GpuBatchedDot, GpuDot as GpuDot, GpuDot22 as GpuDot22, GpuDot22Scalar as GpuDot22Scalar,
-    GpuGemm as GpuGemm, GpuGemv as GpuGemv, GpuGer as GpuGer, gpu_dot22 as gpu_dot22,
-    gpugemm_inplace as gpugemm_inplace, gpugemm_no_inplace as gpugemm_no_inplace, gpugemv_inplace as gpugemv_inplace,
-    gpugemv_no_inplace as gpugemv_no_inplace, gpuger_inplace as gpuger_inplace, gpuger_no_inplace as gpuger_no_inplace,
-)
 from ._convolution import (
-    BaseGpuCorr3dMM as BaseGpuCorr3dMM, BaseGpuCorrMM as BaseGpuCorrMM, GpuCorr3dMM as GpuCorr3dMM,
-    GpuCorr3dMM_gradInputs as GpuCorr3dMM_gradInputs, GpuCorr3dMM_gradWeights as GpuCorr3dMM_gradWeights,
-    GpuCorrMM as GpuCorrMM, GpuCorrMM_gradInputs as GpuCorrMM_gradInputs,
-    GpuCorrMM_gradWeights as GpuCorrMM_gradWeights,
+    BaseGpuCorr3dMM as BaseGpuCorr3dMM, BaseGpuCorrMM as BaseGpuCorrMM, GpuAveragePoolGrad as GpuAveragePoolGrad,
+    GpuCorr3dMM as GpuCorr3dMM, GpuCorr3dMM_gradInputs as GpuCorr3dMM_gradInputs,
+    GpuCorr3dMM_gradWeights as GpuCorr3dMM_gradWeights, GpuCorrMM as GpuCorrMM,
+    GpuCorrMM_gradInputs as GpuCorrMM_gradInputs, GpuCorrMM_gradWeights as GpuCorrMM_gradWeights, GpuCumOp as GpuCumOp,
+    GpuDownsampleFactorMaxGradGrad as GpuDownsampleFactorMaxGradGrad, GpuMaxPoolGrad as GpuMaxPoolGrad,
+    GpuPool as GpuPool,
 )
-from ._diagonals import GpuAllocDiag as GpuAllocDiag, GpuExtractDiag as GpuExtractDiag
 from ._elementwise import (
     GpuCAReduce as GpuCAReduce, GpuCAReduceCPY as GpuCAReduceCPY, GpuCAReduceCuda as GpuCAReduceCuda,
     GpuDimShuffle as GpuDimShuffle, GpuElemwise as GpuElemwise, GpuErfcinv as GpuErfcinv, GpuErfinv as GpuErfinv,
@@ -28,29 +23,28 @@ from ._indexing import (
     GpuAdvancedBooleanSubtensor as GpuAdvancedBooleanSubtensor, GpuAdvancedIncSubtensor as GpuAdvancedIncSubtensor,
     GpuAdvancedIncSubtensor1 as GpuAdvancedIncSubtensor1,
     GpuAdvancedIncSubtensor1_dev20 as GpuAdvancedIncSubtensor1_dev20, GpuAdvancedSubtensor as GpuAdvancedSubtensor,
-    GpuAdvancedSubtensor1 as GpuAdvancedSubtensor1, GpuIncSubtensor as GpuIncSubtensor, GpuSubtensor as GpuSubtensor,
+    GpuAdvancedSubtensor1 as GpuAdvancedSubtensor1, GpuAllocDiag as GpuAllocDiag, GpuArgSortOp as GpuArgSortOp,
+    GpuExtractDiag as GpuExtractDiag, GpuIncSubtensor as GpuIncSubtensor, GpuSortOp as GpuSortOp,
+    GpuSubtensor as GpuSubtensor, GpuTopKOp as GpuTopKOp,
 )
-from ._lifted import blocks_outer as blocks_outer, blocks_product as blocks_product
+from ._linear_algebra import (
+    GpuBatchedDot as GpuBatchedDot, GpuDot as GpuDot, GpuDot22 as GpuDot22, GpuDot22Scalar as GpuDot22Scalar,
+    GpuGemm as GpuGemm, GpuGemv as GpuGemv, GpuGer as GpuGer, blocks_outer as blocks_outer,
+    blocks_product as blocks_product, gpu_dot22 as gpu_dot22, gpugemm_inplace as gpugemm_inplace,
+    gpugemm_no_inplace as gpugemm_no_inplace, gpugemv_inplace as gpugemv_inplace,
+    gpugemv_no_inplace as gpugemv_no_inplace, gpuger_inplace as gpuger_inplace, gpuger_no_inplace as gpuger_no_inplace,
+)
 from ._memory import (
-    GpuAlloc as GpuAlloc, GpuAllocEmpty as GpuAllocEmpty, GpuContiguous as GpuContiguous, GpuEye as GpuEye,
-    GpuJoin as GpuJoin, GpuReshape as GpuReshape, GpuSplit as GpuSplit, gpu_contiguous as gpu_contiguous,
-    gpu_join as gpu_join,
-)
-from ._pooling import (
-    GpuAveragePoolGrad as GpuAveragePoolGrad, GpuCumOp as GpuCumOp,
-    GpuDownsampleFactorMaxGradGrad as GpuDownsampleFactorMaxGradGrad, GpuMaxPoolGrad as GpuMaxPoolGrad,
-    GpuPool as GpuPool,
-)
-from ._random import (
     GPUAChoiceFromUniform as GPUAChoiceFromUniform, GPUAMultinomialFromUniform as GPUAMultinomialFromUniform,
-    GPUA_mrg_uniform as GPUA_mrg_uniform,
+    GPUA_mrg_uniform as GPUA_mrg_uniform, GpuAlloc as GpuAlloc, GpuAllocEmpty as GpuAllocEmpty,
+    GpuContiguous as GpuContiguous, GpuEye as GpuEye, GpuJoin as GpuJoin, GpuReshape as GpuReshape,
+    GpuSplit as GpuSplit, gpu_contiguous as gpu_contiguous, gpu_join as gpu_join,
 )
-from ._sorting import GpuArgSortOp as GpuArgSortOp, GpuSortOp as GpuSortOp, GpuTopKOp as GpuTopKOp
 # isort: on
 # fmt: on
 # End of the names that these define.
-from . import _linear_algebra as _linear_algebra, _transforms as _transforms
-from ._table import NamedDeviceOp as NamedDeviceOp, lifters as lifters
+from ...on_devices import NamedDeviceOp as NamedDeviceOp, lifters as lifters
+from . import _linear_algebra as _linear_algebra
 
 __all__ = ["NamedDeviceOp", "lifters"]
 # Their names, written by tools/generate_names.py.

@@ -1,4 +1,4 @@
-"""Convolutions and their gradients on devices."""
+"""Convolutions, pooling and cumulative sums on devices."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 
 from theano_graph import Apply, format_error
 
+from ...extra_ops import Cumulative
 from ...nnet.convolution import (
     AbstractConv2d,
     AbstractConv2d_gradInputs,
@@ -16,8 +17,138 @@ from ...nnet.convolution import (
     AbstractConv3d_gradWeights,
     BaseAbstractConv,
 )
-from ._c_correlation import correlation_code
-from ._table import NamedDeviceOp
+from ...on_devices import NamedDeviceOp, stands_for
+from ...signal.pool import AveragePoolGrad, MaxPoolGrad, MaxPoolGradGrad, Pool
+
+# ---- C code of correlations and their gradients
+
+_DIRECTIONS = ("forward", "backprop weights", "backprop inputs")
+_AXES = ("height", "width", "depth")
+
+
+def correlation_code(
+    op: Any,
+    names: Sequence[str],
+    direction: str,
+    sub: Mapping[str, str],
+    lengths: Sequence[str | None],
+) -> str:
+    """Return C code that computes one of images, filters and results from the two others, as the op says.
+
+    Parameters
+    ----------
+    op : Op
+        With `border_mode`, `subsample`, `filter_dilation` and `num_groups`.
+    names : sequence of str
+        The variables in C: images, filters and results.
+    direction : {"forward", "backprop weights", "backprop inputs"}
+        The result.
+    sub : mapping
+        With "fail".
+    lengths : sequence of str or None
+        For a gradient, the variables in C that have the lengths of its axes, arrays of one integer; None where these
+        follow from the others.
+
+    Raises
+    ------
+    ValueError
+        If there is no such direction, or a length is missing that does not follow from the others.
+    TypeError
+        If each position has filters of its own.
+    """
+    if direction not in _DIRECTIONS:
+        raise ValueError(
+            format_error(f"{op}: there is no direction {direction!r}", hint=f"use {', '.join(_DIRECTIONS)}")
+        )
+    if op.unshared:
+        raise TypeError(
+            format_error(f"{op}: filters for each position have no code for devices", hint="compute it on the host")
+        )
+    number = _DIRECTIONS.index(direction)
+    _check_lengths(op, direction, lengths)
+    count = len(op.subsample)
+    bottom, weights, top = names
+    out = (top, weights, bottom)[number]
+    like = weights if number == 2 else bottom
+    axes = "".join(_axis_code(op, number, axis, names, lengths[axis], sub["fail"]) for axis in range(count))
+    outer = (
+        (f"PyGpuArray_DIM({bottom}, 0)", f"PyGpuArray_DIM({weights}, 0)"),
+        (f"PyGpuArray_DIM({top}, 1)", f"PyGpuArray_DIM({bottom}, 1) / {op.num_groups}"),
+        (f"PyGpuArray_DIM({top}, 0)", f"PyGpuArray_DIM({weights}, 1) * {op.num_groups}"),
+    )[number]
+    steps = [*op.subsample, *op.filter_dilation, op.num_groups]
+    settled = "".join(f"    theano_numbers[{2 * count + i}] = {step};\n" for i, step in enumerate(steps))
+    return f"""
+{{
+    size_t theano_numbers[{4 * count + 1}] = {{0}}, theano_dims[{count + 2}] = {{{", ".join(outer)}}};
+{settled}{axes}
+    if (theano_prep_output(&{out}, {count + 2}, theano_dims, {like}->ga.typecode, GA_C_ORDER, {like}->context))
+        {sub["fail"]}
+    if (theano_correlate({number}, {bottom}, {weights}, {top}, {count}, theano_numbers) < 0)
+        {sub["fail"]}
+}}
+"""
+
+
+def _check_lengths(op: Any, direction: str, lengths: Sequence[str | None]) -> None:
+    if direction == "forward":
+        return
+    for axis, length in enumerate(lengths):
+        half = op.border_mode == "half" and direction == "backprop weights"
+        if length is None and (op.subsample[axis] != 1 or half):
+            raise ValueError(
+                format_error(
+                    f"{op}: the {_AXES[axis]} does not follow from those of the operands",
+                    hint=f"pass the variable that has it as `{_AXES[axis]}`",
+                )
+            )
+
+
+def _axis_code(op: Any, number: int, axis: int, names: Sequence[str], length: str | None, fail: str) -> str:
+    """Return C code that finds the zeros around an axis, and the length of the result along it."""
+    count = len(op.subsample)
+    bottom, weights, top = (f"(ssize_t)PyGpuArray_DIM({name}, {axis + 2})" for name in names)
+    step, dilation = op.subsample[axis], op.filter_dilation[axis]
+    mode = op.border_mode
+    number_text = "-1" if length is None or number == 0 else f"PyArray_PyIntAsIntp((PyObject *){length})"
+    sides: tuple[str, ...] = ("0", "0")
+    if mode == "half":
+        sides = ("filter / 2", "filter / 2")
+    elif mode == "full":
+        sides = ("filter - 1", "filter - 1")
+    elif not isinstance(mode, str):
+        sides = tuple(str(side) for side in mode[axis])
+    # How long a filter is, from its first element to its last one, where its length is not given.
+    if number != 1:
+        filter_length = f"({weights} - 1) * {dilation} + 1"
+    elif mode == "full":
+        filter_length = f"length < 0 ? {top} - {bottom} + 1 : (length - 1) * {dilation} + 1"
+    else:
+        zeros = "0" if isinstance(mode, str) else " + ".join(sides)
+        filter_length = f"length < 0 ? {bottom} + {zeros} - {top} + 1 : (length - 1) * {dilation} + 1"
+    results = (
+        f"({bottom} + before + after - filter) / {step} + 1",
+        f"(filter - 1) / {dilation} + 1",
+        f"length < 0 ? {top} + filter - 1 - before - after : length",
+    )
+    return f"""    {{
+        ssize_t length = {number_text};
+        if (length == -1 && PyErr_Occurred())
+            {fail}
+        ssize_t filter = {filter_length};
+        ssize_t before = {sides[0]}, after = {sides[1]}, result = {results[number]};
+        if (result < 0 || filter < 0) {{
+            PyErr_SetString(PyExc_ValueError, "{type(op).__name__}: the lengths of axis {axis} do not fit");
+            {fail}
+        }}
+        theano_numbers[{axis}] = (size_t)before;
+        theano_numbers[{count + axis}] = (size_t)after;
+        theano_dims[{axis + 2}] = (size_t)result;
+    }}
+"""
+
+
+# ---- Convolutions and their gradients on devices
 
 
 class _Correlation(NamedDeviceOp):
@@ -292,3 +423,157 @@ class GpuCorr3dMM_gradInputs(_InputGradient, BaseGpuCorr3dMM):  # the documented
     """Gradient of :class:`GpuCorr3dMM` by the volumes."""
 
     host_class = AbstractConv3d_gradInputs
+
+
+# ---- Pooling and cumulative sums on devices
+
+
+class _Pooling(NamedDeviceOp):
+    """The base of ops on windows of arrays on a device."""
+
+    host_op: Any
+
+    @property
+    def ignore_border(self) -> bool:
+        """Whether windows that reach over the border are left out."""
+        return bool(self.host_op.ignore_border)
+
+    @property
+    def mode(self) -> str:
+        """The reduction of a window."""
+        return str(self.host_op.mode)
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes of the windows."""
+        return int(self.host_op.ndim)
+
+
+@stands_for(Pool)
+class GpuPool(_Pooling):
+    """Pooling on a device; inputs are images, and lengths, steps and padding of the windows.
+
+    Parameters
+    ----------
+    ignore_border : bool
+        Whether windows that reach over the border are left out.
+    mode : {'max', 'sum', 'average_inc_pad', 'average_exc_pad'}
+    ndim : int
+        Number of axes of the windows.
+    """
+
+    def __init__(self, ignore_border: bool, mode: str = "max", ndim: int = 2) -> None:
+        super().__init__(Pool(ignore_border, mode, ndim))
+
+    def make_node(self, inp: Any, ws: Any, stride: Any = None, pad: Any = None) -> Apply[Self]:
+        """Apply to images and the layout of the windows; the default step is their size."""
+        host = self.host_op
+        return super().make_node(inp, *host.layout(ws, stride, pad))
+
+
+@stands_for(MaxPoolGrad)
+class GpuMaxPoolGrad(_Pooling):
+    """Gradient of the pooling of largest elements on a device; inputs are images, their pooling, its gradient, windows.
+
+    Parameters
+    ----------
+    ignore_border : bool
+    mode : {'max'}
+    ndim : int
+    """
+
+    _host_class: type[Any] = MaxPoolGrad
+
+    def __init__(self, ignore_border: bool, mode: str = "max", ndim: int = 2) -> None:
+        if mode not in ("max", "max_deterministic"):
+            raise ValueError(
+                format_error(
+                    f"{type(self).__name__} is for the mode 'max', not {mode!r}", hint="use GpuAveragePoolGrad"
+                )
+            )
+        super().__init__(self._host_class(ignore_border, ndim))
+
+    def make_node(self, inp: Any, out: Any, grad: Any, ws: Any, stride: Any = None, pad: Any = None) -> Apply[Self]:
+        """Apply to images, their pooled images, an array of the shape of one of them, and the windows."""
+        return super().make_node(inp, out, grad, *self.host_op.layout(ws, stride, pad))
+
+
+@stands_for(MaxPoolGradGrad)
+class GpuDownsampleFactorMaxGradGrad(GpuMaxPoolGrad):
+    """Elements of another array at the first largest one of each window, on a device; see :class:`GpuMaxPoolGrad`."""
+
+    _host_class = MaxPoolGradGrad
+
+
+@stands_for(AveragePoolGrad)
+class GpuAveragePoolGrad(_Pooling):
+    """Gradient of the pooling of averages and sums on a device; inputs are images, the gradient and the windows.
+
+    Parameters
+    ----------
+    ignore_border : bool
+    mode : {'sum', 'average_inc_pad', 'average_exc_pad'}
+    ndim : int
+    """
+
+    def __init__(self, ignore_border: bool, mode: str = "average_inc_pad", ndim: int = 2) -> None:
+        super().__init__(AveragePoolGrad(ignore_border, mode, ndim))
+
+    def make_node(self, inp: Any, out_grad: Any, ws: Any, stride: Any = None, pad: Any = None) -> Apply[Self]:
+        """Apply to images, the gradient of the pooled images, and the windows."""
+        return super().make_node(inp, out_grad, *self.host_op.layout(ws, stride, pad))
+
+
+@stands_for(Cumulative)
+class GpuCumOp(NamedDeviceOp):
+    """Cumulative sum or product of an array on a device.
+
+    Parameters
+    ----------
+    axis : int
+        Negative ones count from the end; None stands for 0.
+    mode : {'add', 'mul'}
+    """
+
+    host_op: Cumulative
+
+    def __init__(self, axis: int | None, mode: str = "add") -> None:
+        super().__init__(Cumulative(0 if axis is None else axis, mode))
+
+    @property
+    def axis(self) -> int:
+        """The axis."""
+        return self.host_op.axis
+
+    @property
+    def mode(self) -> str:
+        """Whether elements are added or multiplied."""
+        return self.host_op.mode
+
+    def make_node(self, x: Any) -> Apply[Self]:
+        """Apply to an array; ValueError if it has no such axis."""
+        ndim: int = x.type.ndim if hasattr(x, "type") else getattr(x, "ndim", 1)
+        if not -ndim <= self.axis < ndim:
+            raise ValueError(
+                format_error(f"{self}: axis(={self.axis}) out of bounds for {ndim} dimensions", hint="use another axis")
+            )
+        if self.axis < 0:
+            return type(self)(self.axis + ndim, self.mode).make_node(x)
+        return super().make_node(x)
+
+
+__all__ = [
+    "BaseGpuCorr3dMM",
+    "BaseGpuCorrMM",
+    "GpuAveragePoolGrad",
+    "GpuCorr3dMM",
+    "GpuCorr3dMM_gradInputs",
+    "GpuCorr3dMM_gradWeights",
+    "GpuCorrMM",
+    "GpuCorrMM_gradInputs",
+    "GpuCorrMM_gradWeights",
+    "GpuCumOp",
+    "GpuDownsampleFactorMaxGradGrad",
+    "GpuMaxPoolGrad",
+    "GpuPool",
+]

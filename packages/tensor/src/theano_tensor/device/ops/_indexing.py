@@ -1,14 +1,19 @@
-"""Parts of arrays on devices, and arrays with a part changed."""
+"""Parts of arrays, diagonals, and sorted arrays on devices."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, Self
 
-from theano_gpuarray.types import GpuArrayType
+from theano_gpuarray.codegen.shapes import DiagonalKernel, DiagonalMatrixKernel
+from theano_gpuarray.codegen.sorting import SortKernel, TopKKernel
+from theano_gpuarray.types import DEVICE, GpuArrayType
 from theano_graph import Apply, describe, format_error
+from theano_linker_c.kernels import Kernel, native_kernel
 
+from ..._core._type import Tensor
 from ...elemwise import cast
+from ...extra_ops import AllocDiag, ExtractDiag
 from ...indexing import (
     AdvancedBooleanIncSubtensor,
     AdvancedBooleanSubtensor,
@@ -19,7 +24,10 @@ from ...indexing import (
     IncSubtensor,
     Subtensor,
 )
-from ._table import NamedDeviceOp, stands_for
+from ...on_devices import NamedDeviceOp, stands_for
+from ...sorting import ArgSort, Sort, TopK
+
+# ---- Parts of arrays on devices, and arrays with a part changed
 
 
 @stands_for(Subtensor)
@@ -225,3 +233,164 @@ class GpuAdvancedIncSubtensor1_dev20(GpuAdvancedIncSubtensor1):  # the documente
     def make_node(self, x: Any, y: Any, ilist: Any) -> Apply[Self]:
         """Apply to an array, the new rows and their numbers, which are converted to int64."""
         return super().make_node(x, y, cast(ilist, "int64"))
+
+
+# ---- Diagonals on devices
+
+_rules = native_kernel.for_target(DEVICE)
+
+
+@_rules.register(ExtractDiag)
+def _diagonal(node: Apply[ExtractDiag, Tensor]) -> Kernel | None:
+    op = node.op
+    return DiagonalKernel(node.inputs[0].type.dtype, op.offset, op.axis1, op.axis2)
+
+
+@_rules.register(AllocDiag)
+def _matrix(node: Apply[AllocDiag, Tensor]) -> Kernel | None:
+    op = node.op
+    return DiagonalMatrixKernel(node.inputs[0].type.dtype, op.offset, *op.places)
+
+
+class _DiagonalOp(NamedDeviceOp):
+    """The common part of ops of diagonals."""
+
+    host_op: ExtractDiag | AllocDiag
+
+    @property
+    def offset(self) -> int:
+        """The number of the diagonal."""
+        return self.host_op.offset
+
+    @property
+    def axis1(self) -> int:
+        """The dimension of the rows."""
+        return self.host_op.axis1
+
+    @property
+    def axis2(self) -> int:
+        """The dimension of the columns."""
+        return self.host_op.axis2
+
+
+@stands_for(ExtractDiag)
+class GpuExtractDiag(_DiagonalOp):
+    """A diagonal of two dimensions of an array on a device, which is the last dimension of the result.
+
+    Parameters
+    ----------
+    offset : int
+        0 is the main diagonal, positive above, negative below.
+    axis1, axis2 : int
+        From 0 up, different.
+    view : bool
+        Accepted for old programs: the result is a copy.
+    """
+
+    def __init__(self, offset: int = 0, axis1: int = 0, axis2: int = 1, view: bool = False) -> None:
+        super().__init__(ExtractDiag(offset, axis1, axis2))
+        self.view = bool(view)
+
+    view: bool = False
+
+
+@stands_for(AllocDiag)
+class GpuAllocDiag(_DiagonalOp):
+    """Matrices of zeros on a device, with the elements of the last dimension on a diagonal.
+
+    Parameters
+    ----------
+    offset : int
+        0 is the main diagonal, positive above, negative below.
+    axis1, axis2 : int
+        The dimensions of the result that make the matrices.
+    """
+
+    def __init__(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> None:
+        super().__init__(AllocDiag(offset, axis1, axis2))
+
+
+# ---- Sorted arrays on devices, and their largest and smallest elements
+
+
+@_rules.register(Sort)
+def _sorted(node: Apply[Sort, Tensor]) -> Kernel | None:
+    return SortKernel(node.inputs[0].type.dtype, node.op.axis, False)
+
+
+@_rules.register(ArgSort)
+def _order(node: Apply[ArgSort, Tensor]) -> Kernel | None:
+    return SortKernel(node.inputs[0].type.dtype, node.op.axis, True)
+
+
+@_rules.register(TopK)
+def _largest(node: Apply[TopK, Tensor]) -> Kernel | None:
+    op = node.op
+    return TopKKernel(node.inputs[0].type.dtype, op.axis, op.idx_dtype, op.return_values, op.return_indices)
+
+
+@stands_for(Sort)
+class GpuSortOp(NamedDeviceOp):
+    """The elements of an array on a device in ascending order along an axis; NaN last.
+
+    Parameters
+    ----------
+    axis : int
+        From 0 up.
+    kind : str
+        The order of equal elements is kept in any case.
+    """
+
+    def __init__(self, axis: int, kind: str = "quicksort") -> None:
+        super().__init__(Sort(axis, kind))
+
+
+@stands_for(ArgSort)
+class GpuArgSortOp(NamedDeviceOp):
+    """The numbers of the elements in ascending order along an axis; see :class:`GpuSortOp`.
+
+    Parameters
+    ----------
+    axis : int
+    kind : str
+    """
+
+    def __init__(self, axis: int, kind: str = "quicksort") -> None:
+        super().__init__(ArgSort(axis, kind))
+
+
+@stands_for(TopK)
+class GpuTopKOp(NamedDeviceOp):
+    """The k largest elements of an array on a device along an axis, or the -k smallest; inputs are the array and k.
+
+    Parameters
+    ----------
+    axis : int
+    sorted : bool
+        They come in order in any case.
+    idx_dtype : str
+    return_values, return_indices : bool
+        See :class:`~theano_tensor.sorting.TopK`.
+    """
+
+    host_op: TopK
+
+    def __init__(
+        self,
+        axis: int = -1,
+        sorted: bool = True,
+        idx_dtype: str = "int64",
+        return_values: bool = True,
+        return_indices: bool = True,
+    ) -> None:
+        # The op of the host counts axes from the front, which is known when this one is applied.
+        super().__init__(TopK(axis, sorted, idx_dtype, return_values, return_indices))
+
+    def make_node(self, x: Any, k: Any) -> Apply[Self]:
+        """Apply to an array and the number of elements."""
+        host = self.host_op
+        if host.axis >= 0:
+            return super().make_node(x, k)
+        axis: int = host.axis + x.type.ndim
+        device_op = type(self)(axis, host.sorted, host.idx_dtype, host.return_values, host.return_indices)
+        return device_op.make_node(x, k)

@@ -1,16 +1,14 @@
 """Convolutions of images and volumes, their gradients, and the lengths of their operands."""
 
-from . import _batches as _batches, _native as _native
-from ._dimensions import (
+from . import _ops as _ops
+from ._former import ConvOp as ConvOp, conv3d2d as conv3d2d, former_conv2d as former_conv2d
+from ._functions import (
     AbstractConv2d as AbstractConv2d,
     AbstractConv2d_gradInputs as AbstractConv2d_gradInputs,
     AbstractConv2d_gradWeights as AbstractConv2d_gradWeights,
     AbstractConv3d as AbstractConv3d,
     AbstractConv3d_gradInputs as AbstractConv3d_gradInputs,
     AbstractConv3d_gradWeights as AbstractConv3d_gradWeights,
-)
-from ._former import ConvOp as ConvOp, conv3d2d as conv3d2d, former_conv2d as former_conv2d
-from ._functions import (
     abstract_conv2d as abstract_conv2d,
     causal_conv1d as causal_conv1d,
     conv2d as conv2d,
@@ -19,11 +17,15 @@ from ._functions import (
     separable_conv3d as separable_conv3d,
 )
 from ._gradients import (
+    bilinear_kernel_1D as bilinear_kernel_1D,
+    bilinear_kernel_2D as bilinear_kernel_2D,
+    bilinear_upsampling as bilinear_upsampling,
     conv2d_grad_wrt_inputs as conv2d_grad_wrt_inputs,
     conv2d_grad_wrt_weights as conv2d_grad_wrt_weights,
     conv2d_transpose as conv2d_transpose,
     conv3d_grad_wrt_inputs as conv3d_grad_wrt_inputs,
     conv3d_grad_wrt_weights as conv3d_grad_wrt_weights,
+    frac_bilinear_upsampling as frac_bilinear_upsampling,
 )
 from ._lengths import (
     assert_conv_shape as assert_conv_shape,
@@ -42,12 +44,6 @@ from ._ops import (
     AbstractConv_gradInputs as AbstractConv_gradInputs,
     AbstractConv_gradWeights as AbstractConv_gradWeights,
     BaseAbstractConv as BaseAbstractConv,
-)
-from ._upsampling import (
-    bilinear_kernel_1D as bilinear_kernel_1D,
-    bilinear_kernel_2D as bilinear_kernel_2D,
-    bilinear_upsampling as bilinear_upsampling,
-    frac_bilinear_upsampling as frac_bilinear_upsampling,
 )
 
 __all__ = [

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._core._typing import Array
+from ..._core._dtypes import Array
 
 #: Columns are made for so many bytes at once, so that they are in the cache when the product reads them.
 MAX_COLUMN_BYTES = 1 << 22

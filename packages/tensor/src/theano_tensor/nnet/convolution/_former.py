@@ -7,17 +7,15 @@ from typing import Any
 
 from theano_graph import Variable, batch_rule, describe, format_error
 
-from ..._assert import CheckAndRaise
 from ..._core._convert import as_tensor_variable
-from ..._core._stacks import run_in_a_loop
-from ..._core._typing import TensorLike
-from ..._core._variable import Tensor
+from ..._core._dtypes import TensorLike
+from ..._core._ops import CheckAndRaise, run_in_a_loop
+from ..._core._type import Tensor
 from ..._errors import NotScalarConstantError, ShapeError
 from ...elemwise import dimshuffle, eq
 from ...extra_ops import pad
 from ...shape import as_lengths, shape_i
-from ._dimensions import AbstractConv2d
-from ._functions import conv3d
+from ._functions import AbstractConv2d, conv3d
 from ._lengths import as_static, border_mode_to_pad, get_conv_output_shape
 
 Shape = Sequence[Any] | None

@@ -7,10 +7,10 @@ from typing import Any, TypeAlias
 
 from theano_graph import Constant, Variable, describe, format_error
 
-from ..._assert import Assert
 from ..._core._convert import as_tensor_variable
-from ..._core._typing import TensorLike
-from ..._core._variable import Tensor
+from ..._core._dtypes import TensorLike
+from ..._core._ops import Assert
+from ..._core._type import Tensor
 from ..._errors import ShapeError
 from ...elemwise import eq
 from ...shape import as_length, shape_i, static_int

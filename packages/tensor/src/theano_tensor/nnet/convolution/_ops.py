@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, describe, format_error, pullback, pushforward, shape_rule
+from theano_graph import Apply, Op, Variable, batch_rule, describe, format_error, pullback, pushforward, shape_rule
+from theano_linker_c.kernels import ConvolutionKernel, ConvolutionTask, Kernel, native_kernel
 from theano_linker_c.scalar import upcast
 
 from ..._core._convert import as_tensor_variable
-from ..._core._dtypes import COMPLEX_DTYPES
-from ..._core._type import tensor_type
-from ..._core._typing import ShapeLike, TensorLike
-from ..._core._variable import Tensor
+from ..._core._dtypes import COMPLEX_DTYPES, ShapeLike, TensorLike
+from ..._core._ops import all_stacked, batch_length
+from ..._core._type import Tensor, tensor_type
 from ..._errors import DTypeError, RankError, ShapeError
-from ...elemwise import cast
-from ...shape import as_lengths, lengths_of, make_vector, static_lengths
+from ...elemwise import cast, dimshuffle
+from ...shape import as_lengths, lengths_of, make_vector, reshape, static_lengths
 from ._core import Geometry, forward, input_grad, weight_grad
 from ._lengths import BorderMode, as_static, border_mode_to_pad, get_conv_output_shape
 
@@ -442,3 +442,115 @@ def _shape_kernel(node: Apply[AbstractConv_gradWeights, Tensor], input_shapes: l
     op, (images, cotangent, _) = node.op, input_shapes
     positions = tuple(cotangent[2:]) if op.unshared else ()
     return [(cotangent[1], *positions, images[1] // op.num_groups, *as_lengths(node.inputs[2], op.convdim))]
+
+
+# ---- Which convolutions the runtime computes itself: those along one to three axes, of floats, with shared filters
+
+_NATIVE_DTYPES = frozenset({"float32", "float64"})
+_MOST_AXES = 3
+#: The runtime computes with steps, distances and borders up to here.
+_MOST = 1 << 20
+
+
+def _has_form(node: Apply[Any, Tensor], dtypes_taken: Set[str]) -> bool:
+    op: BaseAbstractConv = node.op
+    dtypes = {v.type.dtype for v in (*node.inputs[:2], *node.outputs)}
+    borders = [] if isinstance(op.border_mode, str) else [n for side in op.border_mode for n in side]
+    small = all(isinstance(n, int) and n <= _MOST for n in (*op.subsample, *op.filter_dilation, *borders))
+    return op.convdim <= _MOST_AXES and not op.unshared and len(dtypes) == 1 and dtypes <= dtypes_taken and small
+
+
+def convolution_kernel(
+    node: Apply[AbstractConv | AbstractConv_gradInputs | AbstractConv_gradWeights, Tensor], dtypes_taken: Set[str]
+) -> Kernel | None:
+    """Return a convolution, or a gradient of it, as a kernel where its dtype is one of those."""
+    if not _has_form(node, dtypes_taken):
+        return None
+    op: BaseAbstractConv = node.op
+    task: ConvolutionTask = "forward"
+    if not isinstance(op, AbstractConv):
+        task = "input_grad" if isinstance(op, AbstractConv_gradInputs) else "weight_grad"
+    return ConvolutionKernel(
+        task,
+        node.inputs[0].type.dtype,
+        op.subsample,
+        op.filter_dilation,
+        op.border_mode,
+        op.filter_flip,
+        op.num_groups,
+    )
+
+
+@native_kernel.register(AbstractConv, AbstractConv_gradInputs, AbstractConv_gradWeights)
+def _convolution(
+    node: Apply[AbstractConv | AbstractConv_gradInputs | AbstractConv_gradWeights, Tensor],
+) -> Kernel | None:
+    return convolution_kernel(node, _NATIVE_DTYPES)
+
+
+# ---- Batches of convolutions: the entries join the images, the channels of images, or the filters
+
+IMAGES, FILTERS = "images", "filters"
+
+#: Kind of op -> its two operands, and its result. Images are also cotangents of results of convolutions.
+_KINDS = {
+    AbstractConv: (IMAGES, FILTERS, IMAGES),
+    AbstractConv_gradInputs: (FILTERS, IMAGES, IMAGES),
+    AbstractConv_gradWeights: (IMAGES, IMAGES, FILTERS),
+}
+
+
+@batch_rule.register(BaseAbstractConv)
+def _batch(node: Apply[BaseAbstractConv, Tensor], inputs: list[Any], stacked: Sequence[bool]) -> list[Variable] | None:
+    """Where filters are the same for all entries, the entries join the images; where images are, the filters.
+
+    Otherwise entries become groups of channels, if the type of an input tells how many there are.
+    """
+    if any(stacked[2:]):
+        return None
+    kind = next(kind for kind in _KINDS if isinstance(node.op, kind))
+    roles = _KINDS[kind]
+    op: Any = node.op.sibling(kind)
+    op.imshp = op.kshp = None
+    operands, shape = inputs[:2], inputs[2:]
+    n = batch_length(inputs, stacked)
+    if roles[2] == IMAGES and not stacked[roles.index(FILTERS)]:
+        k = roles.index(IMAGES)
+        count = lengths_of(operands[k])[1]
+        operands[k] = _joined(operands[k], FILTERS)  # both have the entries in the first dimension
+        return [_parted(op(*operands, *shape), n, count, FILTERS)]
+    if op.unshared:
+        return None
+    if kind is AbstractConv_gradInputs or stacked[0] or op.num_groups > 1:
+        return _as_groups(op, roles, all_stacked(operands, stacked[:2]), shape, n)
+    count = lengths_of(operands[1])[1 if roles[1] == FILTERS else 2]
+    return [_parted(op(operands[0], _joined(operands[1], roles[1]), *shape), n, count, roles[2])]
+
+
+def _as_groups(
+    op: Any, roles: tuple[str, str, str], stacks: Sequence[Tensor], shape: Sequence[Any], n: Any
+) -> list[Variable] | None:
+    if not isinstance(n, int) or n < 1:
+        return None
+    op.num_groups *= n
+    result = op(*(_joined(stack, role) for stack, role in zip(stacks, roles, strict=False)), *shape)
+    count = lengths_of(result)[0 if roles[2] == FILTERS else 1] // n
+    return [_parted(result, n, count, roles[2])]
+
+
+def _joined(stack: Tensor, role: str) -> Tensor:
+    """Return images with the channels of all entries, or the filters of all of them."""
+    if role == FILTERS:
+        n, count, *lengths = lengths_of(stack)
+        return reshape(stack, [n * count, *lengths])
+    n, rows, channels, *lengths = lengths_of(stack)
+    return reshape(dimshuffle(stack, (1, 0, *range(2, stack.type.ndim))), [rows, n * channels, *lengths])
+
+
+def _parted(result: Tensor, n: Any, count: Any, role: str) -> Tensor:
+    """Return the result for each entry, with `count` channels or filters; the inverse of `_joined`."""
+    first, _, *lengths = lengths_of(result)
+    if role == FILTERS:
+        return reshape(result, [n, count, *lengths_of(result)[1:]])
+    parts = reshape(result, [first, n, count, *lengths])
+    return dimshuffle(parts, (1, 0, *range(2, parts.type.ndim)))

@@ -4,20 +4,20 @@ from ._choose import (
     ChoiceFromUniform as ChoiceFromUniform,
     MultinomialFromUniform as MultinomialFromUniform,
 )
-from ._recurrence import (
+from ._streams import MRG_RandomStreams as MRG_RandomStreams, guess_n_streams as guess_n_streams
+from ._uniform import (
     A1 as A1,
     A2 as A2,
     M1 as M1,
     M2 as M2,
+    DotModulo as DotModulo,
+    MRGUniform as MRGUniform,
     jump as jump,
     jump_matrices as jump_matrices,
     mat_vec_mod as mat_vec_mod,
     mult_mat_vect as mult_mat_vect,
     substreams as substreams,
 )
-from ._skip import DotModulo as DotModulo
-from ._streams import MRG_RandomStreams as MRG_RandomStreams, guess_n_streams as guess_n_streams
-from ._uniform import MRGUniform as MRGUniform
 
 __all__ = [
     "A1",

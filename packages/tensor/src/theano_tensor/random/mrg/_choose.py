@@ -11,12 +11,9 @@ import numpy as np
 from theano_graph import Apply, batch_rule, describe, format_error, shape_rule
 
 from ..._core._convert import as_tensor_variable
-from ..._core._dtypes import INTEGER_DTYPES, canonical_dtype
-from ..._core._stacks import run_in_a_loop
-from ..._core._type import tensor_type
-from ..._core._typing import TensorLike
-from ..._core._variable import Tensor
-from ..._discrete import DiscreteOp
+from ..._core._dtypes import INTEGER_DTYPES, TensorLike, canonical_dtype
+from ..._core._ops import DiscreteOp, run_in_a_loop
+from ..._core._type import Tensor, tensor_type
 from ..._errors import DTypeError, ShapeError
 from ...elemwise import cast
 

@@ -13,20 +13,16 @@ from theano_graph import Variable, config, describe, format_error
 from theano_linker_c import shared
 from theano_linker_c.scalar import upcast
 
-from ..._core._convert import as_tensor_variable, constant
-from ..._core._dtypes import canonical_dtype
-from ..._core._shared import TensorSharedVariable
-from ..._core._type import tensor_type
-from ..._core._typing import DTypeLike, ShapeLike, TensorLike
-from ..._core._variable import Tensor, TensorConstant
+from ..._core._convert import TensorSharedVariable, as_tensor_variable, constant
+from ..._core._dtypes import DTypeLike, ShapeLike, TensorLike, canonical_dtype
+from ..._core._type import Tensor, TensorConstant, tensor_type
 from ..._errors import DTypeError
 from ...elemwise import cast
 from ...shape import shape as shape_of
-from .._size import size_vector
-from .._variable import RandomVariable, as_random_variable
+from .._distributions import size_vector
+from .._function import RandomVariable, as_random_variable
 from . import _transforms as transforms
-from ._recurrence import STREAM, check_state, jump, substreams
-from ._uniform import DTYPES, draw_uniform
+from ._uniform import DTYPES, STREAM, check_state, draw_uniform, jump, substreams
 
 P = ParamSpec("P")
 #: How many streams a draw uses at most, and where its size is not known.

@@ -12,16 +12,15 @@ import numpy as np
 from theano_graph import config, describe, format_error
 
 from ..._core._convert import as_tensor_variable, constant
-from ..._core._dtypes import DISCRETE_DTYPES, INTEGER_DTYPES, canonical_dtype
-from ..._core._typing import DTypeLike, ShapeLike, TensorLike
-from ..._core._variable import Tensor, TensorConstant
+from ..._core._dtypes import DISCRETE_DTYPES, INTEGER_DTYPES, DTypeLike, ShapeLike, TensorLike, canonical_dtype
+from ..._core._type import Tensor, TensorConstant
 from ..._errors import DTypeError, ShapeError
 from ...creation import ones
 from ...elemwise import abs_, cast, cos, erfinv, floor, invert, log, maximum, minimum, sin, sqrt
 from ...indexing import nonzero, take
 from ...joining import concatenate
 from ...shape import as_length, make_vector, reshape, static_int
-from .._size import size_vector
+from .._distributions import size_vector
 from ._choose import ChoiceFromUniform, MultinomialFromUniform
 
 StaticShape = Sequence[int | None]

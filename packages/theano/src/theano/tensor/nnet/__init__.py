@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     )
     from .sigm import ScalarSigmoid as ScalarSigmoid, scalar_sigmoid as scalar_sigmoid
     from .nnet import (
-        sparse_block_dot as sparse_block_dot, h_softmax as h_softmax, confusion_matrix as confusion_matrix,
+        sparse_block_dot as sparse_block_dot, confusion_matrix as confusion_matrix, h_softmax as h_softmax,
         local_advanced_indexing_crossentropy_onehot as local_advanced_indexing_crossentropy_onehot,
         local_advanced_indexing_crossentropy_onehot_grad as local_advanced_indexing_crossentropy_onehot_grad,
         CrossentropyCategorical1Hot as CrossentropyCategorical1Hot,
@@ -77,7 +77,7 @@ else:
         "._convolutions": "conv2d conv2d_grad_wrt_inputs conv2d_transpose conv3d separable_conv2d separable_conv3d",
         ".sigm": "ScalarSigmoid scalar_sigmoid",
         ".nnet": (
-            "sparse_block_dot h_softmax confusion_matrix local_advanced_indexing_crossentropy_onehot "
+            "sparse_block_dot confusion_matrix h_softmax local_advanced_indexing_crossentropy_onehot "
             "local_advanced_indexing_crossentropy_onehot_grad CrossentropyCategorical1Hot "
             "CrossentropyCategorical1HotGrad CrossentropySoftmax1HotWithBiasDx CrossentropySoftmaxArgmax1HotWithBias "
             "Prepend_scalar_constant_to_each_row Prepend_scalar_to_each_row SoftmaxGrad SoftmaxWithBias "

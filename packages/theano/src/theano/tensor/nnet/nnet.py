@@ -23,8 +23,7 @@ from theano_tensor.nnet import (
 
 if TYPE_CHECKING:
     from theano_tensor.nnet.blocksparse import sparse_block_dot as sparse_block_dot
-    from theano_tensor.nnet.hierarchical import h_softmax as h_softmax
-    from theano_tensor.nnet.tables import confusion_matrix as confusion_matrix
+    from theano_tensor.nnet.losses import confusion_matrix as confusion_matrix, h_softmax as h_softmax
     from ..opt import (
         local_advanced_indexing_crossentropy_onehot as local_advanced_indexing_crossentropy_onehot,
         local_advanced_indexing_crossentropy_onehot_grad as local_advanced_indexing_crossentropy_onehot_grad,
@@ -59,8 +58,7 @@ if TYPE_CHECKING:
 else:
     __getattr__, __dir__ = lazy_names(__name__, __package__, {
         "theano_tensor.nnet.blocksparse": "sparse_block_dot",
-        "theano_tensor.nnet.hierarchical": "h_softmax",
-        "theano_tensor.nnet.tables": "confusion_matrix",
+        "theano_tensor.nnet.losses": "confusion_matrix h_softmax",
         "..opt": "local_advanced_indexing_crossentropy_onehot local_advanced_indexing_crossentropy_onehot_grad",
         "._softmax_ops": (
             "CrossentropyCategorical1Hot CrossentropyCategorical1HotGrad CrossentropySoftmax1HotWithBiasDx "

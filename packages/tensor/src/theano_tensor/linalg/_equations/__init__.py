@@ -1,1 +1,0 @@
-"""Systems of linear equations: solutions, inverses and determinants."""

@@ -1,1 +1,0 @@
-"""Factors of matrices: Cholesky's, those with orthonormal columns, and eigenvalues."""
