@@ -1,15 +1,30 @@
-"""Names that are imported on first use, so that `import theano` goes without them."""
+"""Names that are imported on first use, and modules of Theano 1.0 that are nothing but such names.
+
+The table `names.tsv` says what modules have without importing it themselves: module, source, names. A row with an empty
+source is the docstring of a module that has no file: it is made when somebody imports it. A row with the names `=` says
+that the source is the module itself, under another name; the source `!` has the warning of an old place.
+"""
 
 from __future__ import annotations
 
 import importlib
+import os
 import sys
-from collections.abc import Callable, Mapping
-from functools import partial
-from typing import Any
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache, partial
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
-from ._borrowed import BORROWED
+if TYPE_CHECKING:
+    from importlib.abc import Loader
+else:
+    Loader = object  # the module with the real one is slow to import
 
+ROOT = os.path.dirname(os.path.abspath(__file__))
+TABLE = os.path.join(ROOT, "names.tsv")
+_DOCSTRING, _WARNING, _SAME = "", "!", "="
 FROM_TESTING = frozenset({"GradientError", "numeric_grad", "verify_grad"})
 
 
@@ -22,7 +37,7 @@ def from_testing(module: str, name: str) -> object:
 
 def borrowed(module: str, name: str) -> Any:
     """Return a name that a module of Theano merely imported, or raise the error of a module without the name."""
-    if name not in _places(BORROWED.get(module, {})):
+    if name not in _places(further_names(module)):
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
     return lazy_names(module, None, {})[0](name)
 
@@ -61,6 +76,126 @@ def functions_of_gradients(function: Callable[..., Any], argnums: Any) -> Any:
     return importlib.import_module("theano.functional").grad(function, argnums)
 
 
+# ---- The table of names, and modules that are made from it
+@cache
+def table() -> dict[str, dict[str, str]]:
+    """Return the rows of `names.tsv`: for each module its sources, with the names from each."""
+    rows: dict[str, dict[str, str]] = {}
+    with open(TABLE, encoding="utf-8") as file:
+        for line in file:
+            module, source, names = line.rstrip("\n").split("\t")
+            rows.setdefault(module, {})[source] = names
+    return rows
+
+
+def further_names(module: str) -> dict[str, str]:
+    """Return for each source in the table the names that a module has from it."""
+    return {key: names for key, names in table().get(module, {}).items() if key not in (_DOCSTRING, _WARNING)}
+
+
+def _has_no_file(module: str) -> bool:
+    row = table().get(module, {})
+    return _DOCSTRING in row or _SAME in row.values()
+
+
+class _Finder:
+    """Finds the modules of one folder of this package: files, and after them the modules of the table."""
+
+    def __init__(self, path: str) -> None:
+        self.package = path.removeprefix(ROOT).replace(os.sep, ".")
+        self.files = next(filter(None, map(partial(_finder_by, path), list(sys.path_hooks))), None)
+
+    def find_spec(self, name: str, target: ModuleType | None = None) -> ModuleSpec | None:
+        """Describe a module, by its full name."""
+        spec = self.files.find_spec(name, target) if self.files else None
+        if (spec is None or spec.loader is None) and _has_no_file(name):
+            spec = ModuleSpec(name, _LOADER, origin=TABLE, is_package=_LOADER.is_package(name))
+            if spec.submodule_search_locations is not None:
+                spec.submodule_search_locations.append(os.path.join(ROOT, *name.split(".")[1:]))
+        return spec
+
+    def iter_modules(self, prefix: str = "") -> Iterator[tuple[str, bool]]:
+        """Yield what `pkgutil` asks for: names of modules, and whether they are packages."""
+        if self.files:
+            yield from importlib.import_module("pkgutil").iter_importer_modules(self.files, prefix)
+        for name in table():
+            package, _, last = name.rpartition(".")
+            if package == f"theano{self.package}" and _has_no_file(name):
+                yield prefix + last, _LOADER.is_package(name)
+
+    def invalidate_caches(self) -> None:
+        """Look at the folder anew."""
+        if self.files:
+            self.files.invalidate_caches()
+
+
+class _Loader(Loader):
+    """Makes modules of the table."""
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """Leave it to Python."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Give the module its docstring and a list of its names; each of them is imported when asked for."""
+        name = module.__name__
+        row = table()[name]
+        for source, names in row.items():
+            if names == _SAME:
+                sys.modules[name] = importlib.import_module(source)
+                return
+        find, directory = lazy_names(name, None, {})
+        module.__doc__ = row[_DOCSTRING]
+        public = [item for item in _places(further_names(name)) if not item.startswith("_")]
+        vars(module).update(__getattr__=find, __dir__=directory, __all__=sorted(public))
+        if _WARNING in row:
+            warnings.warn(row[_WARNING], DeprecationWarning, stacklevel=2)
+
+    def is_package(self, name: str) -> bool:
+        """Tell whether a module has modules below it."""
+        return any(other.startswith(f"{name}.") for other in table())
+
+    def get_code(self, name: str) -> None:
+        """Return none: there is nothing to run."""
+
+    def get_source(self, name: str) -> str:
+        """Return the empty source of a module that has no file."""
+        return ""
+
+
+_LOADER = _Loader()
+
+
+def _finder_by(path: str, hook: Callable[[str], Any]) -> Any:
+    """Return the finder that a hook has for a folder, or None."""
+    if hook is _finder_of_folder:
+        return None
+    try:
+        return hook(path)
+    except ImportError:
+        return None
+
+
+def _finder_of_folder(path: str) -> _Finder:
+    """Return the finder of a folder of this package; Python asks for each folder once."""
+    if path != ROOT and not path.startswith(ROOT + os.sep):
+        raise ImportError(f"{path} is no folder of theano", path=path)
+    return _Finder(path)
+
+
+def find_modules_of_table() -> None:
+    """From now on, imports from this package find the modules of the table."""
+    sys.path_hooks.insert(0, _finder_of_folder)
+    for path in [path for path in sys.path_importer_cache if path == ROOT or path.startswith(ROOT + os.sep)]:
+        del sys.path_importer_cache[path]
+
+
+def load_modules(package: str, *names: str) -> None:
+    """Import modules of the table before their package binds functions with the same names."""
+    for name in names:
+        importlib.import_module(f"{package}.{name}")
+
+
+# ---- Names that are imported when somebody asks for them
 def _places(sources: Mapping[str, str]) -> dict[str, tuple[str, str]]:
     """Return for each name the module that has it, and its name there."""
     places = {}
@@ -131,7 +266,7 @@ def lazy_names(
         Its package, from which relative sources are counted.
     sources : mapping of str to str
         For each module that has names, the names; a word ``name=original`` gives `original` another name. The names in
-        `theano._borrowed` are there as well.
+        `names.tsv` are there as well.
 
     Examples
     --------
@@ -139,20 +274,24 @@ def lazy_names(
     >>> find("root")(9.0)
     3.0
     """
-    places = _places(BORROWED.get(module, {})) | _places(sources)
+
+    @cache
+    def places() -> dict[str, tuple[str, str]]:
+        return _places(further_names(module)) | _places(sources)
 
     def find(name: str) -> Any:
         if name == "__all__":
             # While the library itself is imported, a star takes the names at hand and loads nothing.
             if sources or hasattr(sys.modules["theano"], "__getattr__"):
                 return names()
-        if name not in places:
+        place = places().get(name)
+        if place is None:
             raise AttributeError(
                 f"module {module!r} has no attribute {name!r}{_elsewhere(module, name)}",
                 name=name,
                 obj=sys.modules.get(module),
             )
-        source, original = places[name]
+        source, original = place
         found = importlib.import_module(source, package)
         # A package's attribute for a lazy submodule is the answer of this function.
         if found.__name__ != module and hasattr(found, original):
@@ -163,7 +302,7 @@ def lazy_names(
         return value
 
     def names() -> list[str]:
-        return sorted({name for name in [*vars(sys.modules[module]), *places] if _is_public(name)})
+        return sorted({name for name in [*vars(sys.modules[module]), *places()] if _is_public(name)})
 
     return find, names
 
@@ -195,3 +334,6 @@ def pydot_library() -> Any | None:
         return importlib.import_module("pydot")
     except ImportError:
         return None
+
+
+find_modules_of_table()

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, TypeVar
 
 from theano_graph import Tag, Variable
 from theano_graph.utils import deprecated
+from theano_tensor.gradient import NullType
 
 T = TypeVar("T")
 ClassT = TypeVar("ClassT", bound="MetaObject")
@@ -17,6 +18,7 @@ __module_name__ = "theano.gof.utils"
 
 #: The scratchpad of variables and nodes.
 scratchpad = Tag
+null_type = NullType()
 #: Says that an argument was not given, where None is a value.
 undef = object()
 

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 from theano_tensor.gradient import NullType as NullType
 
 from .._lazy import lazy_names
-
-null_type = NullType()
+from ._historical_utils import null_type as null_type
 
 if TYPE_CHECKING:
     from theano_graph import Type as Type

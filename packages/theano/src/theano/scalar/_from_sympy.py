@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import itertools
 from collections.abc import Sequence
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from theano_graph import format_error
 from theano_linker_c.scalar import ScalarOp, ScalarType, Second
 
+imported_sympy = find_spec("sympy") is not None
 _NUMBERS = itertools.count()
 _DTYPES = {"double": "float64", "float": "float32", "int": "int64"}
 

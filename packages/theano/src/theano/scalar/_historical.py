@@ -213,6 +213,8 @@ class Compositef32:
         return composite.inputs, composite.outputs
 
 
+#: SciPy is always there.
+imported_scipy_special = True
 composite_f32 = Compositef32()
 _autocasters = autocast_float, autocast_int
 convert_to_bool = _cast("bool")

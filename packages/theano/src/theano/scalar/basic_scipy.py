@@ -22,7 +22,6 @@ from .basic import complex_types as complex_types, discrete_types as discrete_ty
 
 
 from .._lazy import lazy_names
-
-imported_scipy_special = True
+from ._historical import imported_scipy_special as imported_scipy_special
 
 __getattr__, __dir__ = lazy_names(__name__, __package__, {})

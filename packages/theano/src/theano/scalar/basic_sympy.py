@@ -1,10 +1,9 @@
 """Scalar ops from formulas of SymPy."""
 
-import importlib.util
-
 from ..gof.utils import remove as remove
 from ._from_sympy import (
     SymPyCCode as SymPyCCode,
+    imported_sympy as imported_sympy,
     include_line as include_line,
     sympy_dtype as sympy_dtype,
     theano_dtype as theano_dtype,
@@ -17,5 +16,3 @@ from .basic import (
     float64 as float64,
     int64 as int64,
 )
-
-imported_sympy = importlib.util.find_spec("sympy") is not None

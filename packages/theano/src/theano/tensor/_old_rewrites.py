@@ -178,3 +178,5 @@ _INCLUDED_BY_NAME = {
 for _phase, _names in _INCLUDED_BY_NAME.items():
     for _name in _names:
         optdb[_phase].register(_name, OWN[_name])
+
+local_max_to_min = named("local_max_to_min")

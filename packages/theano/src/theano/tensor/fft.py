@@ -13,9 +13,10 @@ from theano_tensor.fourier import (
 )
 
 from .._lazy import lazy_names
+from ._extra_instances import irfft_op as irfft_op, rfft_op as rfft_op
 
-RFFTOp, IRFFTOp = RealFourier, InverseRealFourier
-rfft_op, irfft_op = RFFTOp(), IRFFTOp()
+RFFTOp = RealFourier
+IRFFTOp = InverseRealFourier
 
 __all__ = [
     "Fourier",
