@@ -53,6 +53,7 @@ with collector_paused(lasting=True):
         predefined_optimizers as predefined_optimizers,
         shared_constructor as shared_constructor,
     )
+    from theano_linker_c.linkers import CLinker as CLinker, DualLinker as DualLinker, OpWiseCLinker as OpWiseCLinker
     from theano_scan import (
         foldl as foldl,
         foldr as foldr,
@@ -92,14 +93,13 @@ with collector_paused(lasting=True):
         scan_module as scan_module,
         tensor as tensor,
         typed_list as typed_list,
-        updates as updates,
         version as version,
     )
     from ._announced import announce
     from ._graph_copies import clone as clone
     from ._homes import settle
     from ._keywords import also_called
-    from ._lazy import functions_of_gradients, lazy_names
+    from ._lazy import functions_of_gradients, lazy_names, load_shadowed_modules
     from ._logging import (
         disable_log_handler as disable_log_handler,
         has_handlers as has_handlers,
@@ -108,11 +108,10 @@ with collector_paused(lasting=True):
     )
     from ._nose import test as test
     from ._version import __version__ as __version__
-    from .compile.io import SymbolicInput as SymbolicInput, SymbolicOutput as SymbolicOutput
+    from .compile import SymbolicInput as SymbolicInput, SymbolicOutput as SymbolicOutput
+    from .compile._pfunc import Param as Param, pfunc as pfunc
     from .compile.ops import as_op as as_op
-    from .compile.pfunc import Param as Param, pfunc as pfunc
     from .configparser import change_flags as change_flags
-    from .gof.cc import CLinker as CLinker, DualLinker as DualLinker, OpWiseCLinker as OpWiseCLinker
     from .gof.link import Container as Container, LocalLinker as LocalLinker, PerformLinker as PerformLinker
     from .misc.safe_asarray import _asarray as _asarray
 
@@ -131,6 +130,7 @@ announce_words("theano._words")
 configdefaults.start()
 announce()
 settle()
+load_shadowed_modules()
 _note_library()
 differentiate_functions_by(functions_of_gradients)
 shorten_tracebacks()
@@ -142,7 +142,6 @@ p = _os.path.dirname(rpath)
 
 if TYPE_CHECKING:
     from . import (
-        assert_op as assert_op,
         distributed as distributed,
         export as export,
         functional as functional,

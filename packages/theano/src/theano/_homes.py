@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import importlib
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -46,9 +46,9 @@ HOMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 def settle() -> None:
     """Let the classes of other layers name the modules of this package as theirs, where they can be found there."""
     for module, names in HOMES.items():
-        namespace = vars(sys.modules[module]) if module in sys.modules else {}
+        namespace = importlib.import_module(module)
         for name in names:
-            cls = namespace.get(name)
+            cls = getattr(namespace, name, None)
             # Pickle could not look up an object that has another name elsewhere.
             if isinstance(cls, type) and cls.__qualname__ == name:
                 cls.__module__ = module

@@ -25,6 +25,13 @@ else:
 ROOT = os.path.dirname(os.path.abspath(__file__))
 TABLE = os.path.join(ROOT, "names.tsv")
 _DOCSTRING, _WARNING, _SAME = "", "!", "="
+#: Package -> modules of the table that are hidden by functions or values in it.
+_SHADOWED = {
+    "theano.compile": "function pfunc",
+    "theano.gof": "null_type",
+    "theano.scan_module": "scan scan_checkpoints",
+    "theano.tensor": "sort",
+}
 FROM_TESTING = frozenset({"GradientError", "numeric_grad", "verify_grad"})
 
 
@@ -189,10 +196,13 @@ def find_modules_of_table() -> None:
         del sys.path_importer_cache[path]
 
 
-def load_modules(package: str, *names: str) -> None:
-    """Import modules of the table before their package binds functions with the same names."""
-    for name in names:
-        importlib.import_module(f"{package}.{name}")
+def load_shadowed_modules() -> None:
+    """Import the modules of the table by whose names their packages have functions, so that these stay there."""
+    for package, names in _SHADOWED.items():
+        for name in names.split():
+            value = getattr(sys.modules[package], name)
+            importlib.import_module(f"{package}.{name}")
+            setattr(sys.modules[package], name, value)
 
 
 # ---- Names that are imported when somebody asks for them

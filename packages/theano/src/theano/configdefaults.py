@@ -102,6 +102,7 @@ if TYPE_CHECKING:
         short_platform as short_platform,
         split_version as split_version,
     )
+    from ._processors import cpuCount as cpuCount
     from .configparser import (
         THEANO_FLAGS_DICT as THEANO_FLAGS_DICT,
         AddConfigVar as AddConfigVar,
@@ -113,7 +114,6 @@ if TYPE_CHECKING:
         StrParam as StrParam,
         TheanoConfigParser as TheanoConfigParser,
     )
-    from .misc.cpucount import cpuCount as cpuCount
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,

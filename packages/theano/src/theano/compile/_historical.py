@@ -20,6 +20,8 @@ __all__ = [
     "DataDestroyed",
     "NoDuplicateOptWarningFilter",
     "ScanProfileStats",
+    "SymbolicInput",
+    "SymbolicOutput",
     "alias_root",
     "char_from_number",
     "check_eq",
@@ -38,6 +40,8 @@ __all__ = [
     "std_fgraph",
 ]
 
+SymbolicInput = In
+SymbolicOutput = Out
 #: Marks a name that two inputs have.
 DUPLICATE = ["DUPLICATE"]
 #: Class of ops -> the name of their attribute with the function inside; the classes fill it in.

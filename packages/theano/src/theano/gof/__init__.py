@@ -4,9 +4,9 @@
 # fmt: off
 # isort: off
 from . import (
-    cc as cc, cmodule as cmodule, compiledir as compiledir, compilelock as compilelock,
-    destroyhandler as destroyhandler, fg as fg, graph as graph, link as link, op as op, opt as opt, optdb as optdb,
-    params_type as params_type, toolbox as toolbox, type as type, utils as utils, vm as vm,
+    cmodule as cmodule, compiledir as compiledir, compilelock as compilelock, destroyhandler as destroyhandler,
+    fg as fg, graph as graph, link as link, op as op, opt as opt, optdb as optdb, toolbox as toolbox, type as type,
+    utils as utils,
 )
 from theano_graph import (
     Apply as Apply, Constant as Constant, Feature as Feature, FunctionGraph as FunctionGraph, Generic as Generic,
@@ -16,16 +16,19 @@ from theano_graph import (
 from theano_linker_c import Container as Container
 from theano_linker_c.cop import (
     CDataType as CDataType, CEnumType as CEnumType, COp as COp, EnumList as EnumList, EnumType as EnumType,
-    OpenMPOp as OpenMPOp, Params as Params, ParamsType as ParamsType,
+    OpenMPOp as OpenMPOp, Params as Params, ParamsType as ParamsType, CLinkerType as CLinkerType,
 )
-from .cc import CLinker as CLinker, CLinkerType as CLinkerType, DualLinker as DualLinker, OpWiseCLinker as OpWiseCLinker
+from theano_linker_c.linkers import (
+    CLinker as CLinker, DualLinker as DualLinker, OpWiseCLinker as OpWiseCLinker, VM_Linker as VM_Linker,
+)
 from .destroyhandler import DestroyHandler as DestroyHandler, Supervisor as Supervisor
 from .graph import view_roots as view_roots
 from .link import (
     Linker as Linker, LocalLinker as LocalLinker, PerformLinker as PerformLinker, WrapLinker as WrapLinker,
     WrapLinkerMany as WrapLinkerMany,
 )
-from .null_type import NullType as NullType, null_type as null_type
+from theano_tensor.gradient import NullType as NullType
+from ._historical_utils import null_type as null_type
 from .op import CLinkerOp as CLinkerOp, Op as Op, PureOp as PureOp
 from .opt import (
     CheckStackTraceOptimization as CheckStackTraceOptimization, EquilibriumOptimizer as EquilibriumOptimizer,
@@ -49,7 +52,6 @@ from .toolbox import (
 )
 from .type import PureType as PureType
 from .utils import MethodNotDefined as MethodNotDefined, hashtype as hashtype
-from .vm import VM_Linker as VM_Linker
 # isort: on
 # fmt: on
 # End of the names of names.toml.

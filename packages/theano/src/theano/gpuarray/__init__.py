@@ -13,14 +13,11 @@ from __future__ import annotations
 # fmt: off
 # isort: off
 from . import (
-    basic_ops as basic_ops, blas as blas, blocksparse as blocksparse, ctc as ctc, dnn as dnn, elemwise as elemwise,
-    extra_ops as extra_ops, fft as fft, fp16_help as fp16_help, kernel_codegen as kernel_codegen, linalg as linalg,
-    multinomial as multinomial, neighbours as neighbours, nnet as nnet, opt as opt, opt_util as opt_util, pool as pool,
-    pygpu as pygpu, reduction as reduction, rng_mrg as rng_mrg, sort as sort, subtensor as subtensor, type as type,
+    blas as blas, blocksparse as blocksparse, ctc as ctc, dnn as dnn, fft as fft, linalg as linalg,
+    neighbours as neighbours, nnet as nnet, pool as pool, reduction as reduction, subtensor as subtensor, type as type,
 )
 from theano_gpuarray.contexts import init_dev as init_dev, list_contexts as list_contexts, use as use
-from theano_tensor.device import transfer as transfer
-from .basic_ops import as_gpuarray_variable as as_gpuarray_variable
+from theano_tensor.device import transfer as transfer, as_gpuarray_variable as as_gpuarray_variable
 from .type import (
     ContextNotDefined as ContextNotDefined, GpuArrayConstant as GpuArrayConstant,
     GpuArraySharedVariable as GpuArraySharedVariable, GpuArrayType as GpuArrayType,
@@ -33,6 +30,8 @@ from .type import (
 
 import logging
 from typing import NamedTuple
+
+from .._lazy import lazy_names
 
 _logger = logging.getLogger("theano.gpuarray")
 error = _logger.error
@@ -62,8 +61,11 @@ def pygpu_parse_version(version_string: str) -> PygpuVersion:
     return PygpuVersion(int(major), int(minor), patch, f"{int(major)}.{int(minor)}.{remainder}")
 
 
-def __getattr__(name: str) -> bool:
-    """Tell by two historical names whether a device is in use."""
+_name_of_table, __dir__ = lazy_names(__name__, __package__, {})
+
+
+def __getattr__(name: str) -> object:
+    """Tell by two historical names whether a device is in use; the others are in the table of names."""
     if name in ("pygpu_activated", "theano_gpu_is_already_active"):
         return bool(list_contexts())
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _name_of_table(name)

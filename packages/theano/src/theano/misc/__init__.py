@@ -1,7 +1,7 @@
 """Helpers."""
 
+from .._lazy import lazy_names
 from . import (
-    cpucount as cpucount,
     doubleop as doubleop,
     may_share_memory as may_share_memory,
     ordered_set as ordered_set,
@@ -10,3 +10,5 @@ from . import (
     strutil as strutil,
     windows as windows,
 )
+
+__getattr__, __dir__ = lazy_names(__name__, __package__, {})

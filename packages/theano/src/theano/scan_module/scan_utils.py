@@ -5,7 +5,7 @@ from theano_tensor import get_scalar_constant_value as get_scalar_constant_value
 
 from .._graph_copies import clone as clone
 from .._lazy import lazy_names
-from ..compile.pfunc import rebuild_collect_shared as rebuild_collect_shared
+from ..compile._pfunc import rebuild_collect_shared as rebuild_collect_shared
 from ._helpers import (
     equal_computations as equal_computations,
     expand_empty as expand_empty,

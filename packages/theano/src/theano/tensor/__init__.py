@@ -5,30 +5,7 @@ Every name is one of `theano_tensor`; its documentation is there.
 
 from typing import TYPE_CHECKING
 
-from .._lazy import FROM_TESTING, from_testing, lazy_names
-from . import (
-    basic as basic,
-    blas as blas,
-    blas_headers as blas_headers,
-    elemwise as elemwise,
-    extra_ops as extra_ops,
-    fft as fft,
-    inplace as inplace,
-    io as io,
-    nlinalg as nlinalg,
-    nnet as nnet,
-    opt as opt,
-    raise_op as raise_op,
-    raw_random as raw_random,
-    shared_randomstreams as shared_randomstreams,
-    sharedvar as sharedvar,
-    slinalg as slinalg,
-    subtensor as subtensor,
-    type as type,
-    utils as utils,
-    xlogx as xlogx,
-)
-from .io import (
+from theano_tensor.io import (
     LoadFromDisk as LoadFromDisk,
     MPIRecv as MPIRecv,
     MPIRecvWait as MPIRecvWait,
@@ -36,19 +13,37 @@ from .io import (
     MPISendWait as MPISendWait,
     irecv as irecv,
     isend as isend,
-    key_to_cmp as key_to_cmp,
     load as load,
-    mpi_cmps as mpi_cmps,
-    mpi_enabled as mpi_enabled,
     mpi_keys as mpi_keys,
-    mpi_send_wait_cmp as mpi_send_wait_cmp,
     mpi_send_wait_key as mpi_send_wait_key,
-    mpi_tag_cmp as mpi_tag_cmp,
     mpi_tag_key as mpi_tag_key,
     recv as recv,
     send as send,
 )
-from .sort import SortOp as SortOp
+
+from .._lazy import FROM_TESTING, from_testing, lazy_names
+from . import (
+    basic as basic,
+    blas as blas,
+    elemwise as elemwise,
+    extra_ops as extra_ops,
+    nlinalg as nlinalg,
+    nnet as nnet,
+    opt as opt,
+    shared_randomstreams as shared_randomstreams,
+    sharedvar as sharedvar,
+    slinalg as slinalg,
+    subtensor as subtensor,
+    type as type,
+    xlogx as xlogx,
+)
+from ._mpi import (
+    key_to_cmp as key_to_cmp,
+    mpi_cmps as mpi_cmps,
+    mpi_enabled as mpi_enabled,
+    mpi_send_wait_cmp as mpi_send_wait_cmp,
+    mpi_tag_cmp as mpi_tag_cmp,
+)
 from .var import _tensor_py_operators as _tensor_py_operators
 
 # isort: split
@@ -69,10 +64,10 @@ _LAZY = {
 if TYPE_CHECKING:
     import theano as theano
     from theano import compile as compile, config as config, gof as gof, printing as printing
+    from theano_linker_c.cop import ParamsType as ParamsType
     from theano_testing.tensor import verify_grad as verify_grad
 
     from .. import scalar as scal  # noqa: F401 - the name that it had here
-    from ..gof.params_type import ParamsType as ParamsType
     from ..gof.utils import MethodNotDefined as MethodNotDefined
     from ..printing import min_informative_str as min_informative_str, pprint as pprint
     from . import (

@@ -198,9 +198,9 @@ power = pow
 if TYPE_CHECKING:
     import theano as theano
     from theano import compile as compile, config as config, gof as gof, printing as printing
+    from theano_linker_c.cop import ParamsType as ParamsType
     from theano_testing.tensor import verify_grad as verify_grad
 
-    from ..gof.params_type import ParamsType as ParamsType
     from ..gof.utils import MethodNotDefined as MethodNotDefined
     from ..printing import min_informative_str as min_informative_str, pprint as pprint
     from . import elemwise as elemwise

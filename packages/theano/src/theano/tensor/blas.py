@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from theano_linker_c.cop import blas_arguments as ldflags
+from theano_linker_c.cop import blas_arguments as ldflags, blas_declarations as blas_header_text
 from theano_tensor.linear import (
     BatchedDot as BatchedDot,
     Dot22 as Dot22,
@@ -23,7 +23,7 @@ from theano_tensor.linear import (
 from theano_tensor.rewrites import GemmOptimizer as GemmOptimizer
 
 from .._lazy import lazy_names
-from .blas_headers import blas_header_text as blas_header_text, blas_header_version as blas_header_version
+from ._blas_tools import blas_header_version as blas_header_version
 
 #: The op that adds a product to a matrix, and the one for vectors.
 gemm = gemm_no_inplace
@@ -56,6 +56,7 @@ __all__ = [
 if TYPE_CHECKING:
     from theano_graph import Apply as Apply, InconsistencyError as InconsistencyError, Op as Op, config as config
     from theano_linker_c import optdb as optdb
+    from theano_linker_c.cop import ParamsType as ParamsType
     from theano_tensor.linear import view_roots as view_roots
     from theano_tensor.rewrites.blas import blas_optdb as blas_optdb
 
@@ -67,7 +68,6 @@ if TYPE_CHECKING:
         local_optimizer as local_optimizer,
     )
     from ..gof.optdb import SequenceDB as SequenceDB
-    from ..gof.params_type import ParamsType as ParamsType
     from ..printing import debugprint as debugprint, pprint as pprint
     from ._blas_tools import (
         GemmRelated as GemmRelated,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from theano_graph import Apply
-from theano_linker_c.cop import blas_arguments as ldflags
+from theano_linker_c.cop import blas_arguments as ldflags, blas_declarations as blas_header_text
 from theano_tensor.linear import (
     Gemv as Gemv,
     Ger as Ger,
@@ -17,8 +17,7 @@ from theano_tensor.linear import (
 
 from .._lazy import lazy_names
 from ..gof.opt import in2out as in2out, local_optimizer as local_optimizer
-from ._blas_tools import GemmRelated
-from .blas_headers import blas_header_text as blas_header_text, blas_header_version as blas_header_version
+from ._blas_tools import GemmRelated, blas_header_version as blas_header_version
 
 __all__ = [
     "BaseBLAS",

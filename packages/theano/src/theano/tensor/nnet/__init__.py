@@ -25,10 +25,7 @@ from .nnet import (
 )
 
 if TYPE_CHECKING:
-    from . import (
-        abstract_conv as abstract_conv, blocksparse as blocksparse, bn as bn, conv as conv, conv3d2d as conv3d2d,
-        corr as corr, corr3d as corr3d, ctc as ctc, neighbours as neighbours, opt as opt, sigm as sigm,
-    )
+    from . import abstract_conv as abstract_conv, bn as bn, neighbours as neighbours, sigm as sigm
     from theano_tensor.elemwise.inplace import sigmoid_inplace as sigmoid_inplace
     from theano_tensor.nnet.convolution import ConvOp as ConvOp, abstract_conv2d as abstract_conv2d
     from theano_tensor.nnet.bn import (
@@ -70,7 +67,7 @@ if TYPE_CHECKING:
     )
 else:
     __getattr__, __dir__ = lazy_names(__name__, __package__, {
-        ".": "abstract_conv blocksparse bn conv conv3d2d corr corr3d ctc neighbours opt sigm",
+        ".": "abstract_conv bn neighbours sigm",
         "theano_tensor.elemwise.inplace": "sigmoid_inplace",
         "theano_tensor.nnet.convolution": "ConvOp abstract_conv2d",
         "theano_tensor.nnet.bn": "batch_normalization batch_normalization_test batch_normalization_train",
