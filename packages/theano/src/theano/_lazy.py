@@ -15,12 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from importlib.abc import Loader
-else:
-    Loader = object  # the module with the real one is slow to import
+from typing import Any
 
 ROOT = os.path.dirname(os.path.abspath(__file__))
 TABLE = os.path.join(ROOT, "names.tsv")
@@ -136,7 +131,7 @@ class _Finder:
             self.files.invalidate_caches()
 
 
-class _Loader(Loader):
+class _Loader:
     """Makes modules of the table."""
 
     def create_module(self, spec: ModuleSpec) -> None:
@@ -169,7 +164,8 @@ class _Loader(Loader):
         return ""
 
 
-_LOADER = _Loader()
+#: It has no base class, since the module with that of loaders is slow to import.
+_LOADER: Any = _Loader()
 
 
 def _finder_by(path: str, hook: Callable[[str], Any]) -> Any:
