@@ -152,12 +152,8 @@ def config_files_from_theanorc() -> list[str]:
     return [os.path.expanduser(path) for path in paths]
 
 
-def __getattr__(name: str) -> Any:
-    """Read the configuration files on first use."""
-    readers = {"theano_cfg": configparser.ConfigParser, "theano_raw_cfg": configparser.RawConfigParser}
-    if name not in readers:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    parser = globals()[name] = readers[name]()
+def read_files(parser: configparser.RawConfigParser) -> configparser.RawConfigParser:
+    """Return a parser that has read the configuration files."""
     parser.read(config_files_from_theanorc())
     return parser
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import configparser
 import os
 import platform
 import re
@@ -13,6 +14,7 @@ import numpy as np
 
 from theano_graph import BoolFlag, config
 
+from ._config_variables import read_files
 from ._version import __version__
 from .gof.cmodule import gcc_version
 
@@ -137,12 +139,14 @@ def compiledir_names() -> dict[str, Any]:
 
 
 def __getattr__(name: str) -> Any:
-    """Return slow facts about the machine, computed on first use."""
+    """Return slow facts about the machine and the contents of files, computed on first use."""
     makers: dict[str, Any] = {
         "compiledir_format_dict": compiledir_names,
         "compiledir_format_keys": lambda: ", ".join(sorted(compiledir_names())),
         "gcc_version_str": gcc_version,
         "default_base_compiledir": lambda: str(config.base_compiledir),
+        "theano_cfg": lambda: read_files(configparser.ConfigParser()),
+        "theano_raw_cfg": lambda: read_files(configparser.RawConfigParser()),
     }
     if name not in makers:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

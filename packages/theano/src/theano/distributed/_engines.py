@@ -39,7 +39,9 @@ def import_engine(name: str) -> Any:
 
 def _named(name: str) -> Any:
     if name not in NAMED:
-        raise ValueError(format_error(f"no engine is called {name!r}", hint=f"give {' or '.join(map(repr, NAMED))}"))
+        raise ValueError(
+            format_error(f"no engine is called {name!r}", hint=f"give {' or '.join(repr(kind) for kind in NAMED)}")
+        )
     module = import_engine(name)
     if name == "mpi":
         return module.COMM_WORLD

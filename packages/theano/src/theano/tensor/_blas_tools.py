@@ -23,17 +23,17 @@ from theano_tensor.linear import (
     ger,
     ger_destructive,
 )
-from theano_tensor.rewrites import blas as rules
+from theano_tensor.rewrites import blas as blas_rules
 
 _REAL = ("float16", "float32", "float64")
 _NUMBERS = (*_REAL, "complex64", "complex128")
 _INTEGERS = frozenset([f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)])
 
-local_dot22_to_dot22scalar = Wrapped(rules.dot22_to_dot22scalar)
-local_dot_to_dot22 = Wrapped(rules.dot_to_dot22)
-local_gemm_to_gemv = Wrapped(rules.gemm_to_gemv)
-local_gemm_to_ger = Wrapped(rules.gemm_to_ger)
-local_dot22_to_ger_or_gemv = Wrapped(rules.dot22_with_vectors)
+local_dot22_to_dot22scalar = Wrapped(blas_rules.dot22_to_dot22scalar)
+local_dot_to_dot22 = Wrapped(blas_rules.dot_to_dot22)
+local_gemm_to_gemv = Wrapped(blas_rules.gemm_to_gemv)
+local_gemm_to_ger = Wrapped(blas_rules.gemm_to_ger)
+local_dot22_to_ger_or_gemv = Wrapped(blas_rules.dot22_with_vectors)
 
 #: Whether SciPy's BLAS can be called: always, it is a requirement.
 have_fblas = True

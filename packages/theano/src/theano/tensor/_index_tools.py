@@ -9,13 +9,12 @@ from typing import Any
 import theano.tensor as T
 from theano_graph import Variable, format_error
 from theano_linker_c.scalar import ScalarConstant, ScalarType
-from theano_tensor import IndexingError, NotScalarConstantError, get_scalar_constant_value
+from theano_tensor import AdvancedSubtensor, IndexingError, NotScalarConstantError, get_scalar_constant_value
 from theano_tensor.indexing import (
     AdvancedBooleanIncSubtensor,
     AdvancedBooleanSubtensor,
     AdvancedIncSubtensor,
     AdvancedIncSubtensor1,
-    AdvancedSubtensor,
     AdvancedSubtensor1,
     sum_to,
 )

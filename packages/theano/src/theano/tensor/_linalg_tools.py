@@ -10,7 +10,7 @@ from theano.gof._local_optimizers import Wrapped
 from theano.gof.opt import local_optimizer
 from theano_graph import Apply, Variable
 from theano_tensor.gradient import DisconnectedType
-from theano_tensor.linalg import hints, rewrites as rules
+from theano_tensor.linalg import hints, rewrites as linalg_rules
 
 #: The structures of a matrix that `Solve` accepts.
 MATRIX_STRUCTURES = (
@@ -26,12 +26,12 @@ MATRIX_STRUCTURES = (
 #: Whether SciPy is there: always, it is a requirement.
 imported_scipy = True
 
-remove_hint_nodes = Wrapped(rules.remove_hint_nodes)
-transinv_to_invtrans = Wrapped(rules.transinv_to_invtrans)
-inv_as_solve = Wrapped(rules.inv_as_solve)
-tag_solve_triangular = Wrapped(rules.tag_solve_triangular)
-psd_solve_with_chol = Wrapped(rules.psd_solve_with_chol)
-local_det_chol = Wrapped(rules.determinant_by_factor)
+remove_hint_nodes = Wrapped(linalg_rules.remove_hint_nodes)
+transinv_to_invtrans = Wrapped(linalg_rules.transinv_to_invtrans)
+inv_as_solve = Wrapped(linalg_rules.inv_as_solve)
+tag_solve_triangular = Wrapped(linalg_rules.tag_solve_triangular)
+psd_solve_with_chol = Wrapped(linalg_rules.psd_solve_with_chol)
+local_det_chol = Wrapped(linalg_rules.determinant_by_factor)
 
 
 def _zero_disconnected(outputs: Sequence[Variable], grads: Sequence[Variable]) -> list[Any]:

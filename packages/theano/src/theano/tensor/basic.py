@@ -134,7 +134,6 @@ from ._historical import (
     inverse_permutation as inverse_permutation, uint_dtypes as uint_dtypes,
 )
 from ._max_and_argmax import MaxAndArgmax as MaxAndArgmax, max_and_argmax as max_and_argmax
-from ._old_types import Tensor as Tensor
 from ._old_functions import (
     _cast_mapping as _cast_mapping, _scal_elemwise as _scal_elemwise,
     _scal_elemwise_with_nfunc as _scal_elemwise_with_nfunc, _convert_to_bool as _convert_to_bool,
@@ -189,6 +188,8 @@ _LAZY = {
 }
 
 # Names that are not those of the layer.
+#: The class of types of arrays, by its oldest name.
+Tensor = TensorType
 Argmax = ArgMax
 Shape = ShapeOf
 Shape_i = ShapeI
