@@ -10,7 +10,7 @@ import numpy as np
 
 import theano.tensor as tt
 from theano import pp, pprint
-from theano._lazy import further_names, table
+from theano._names import further_names, table
 from theano.misc.frozendict import FrozenOrderedDict, frozendict
 from theano.printing import PrinterState
 from theano.sandbox.rng_mrg import mrg_next_value

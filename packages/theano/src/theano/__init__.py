@@ -95,17 +95,13 @@ with collector_paused(lasting=True):
         typed_list as typed_list,
         version as version,
     )
-    from ._announced import announce
-    from ._graph_copies import clone as clone
-    from ._homes import settle
-    from ._keywords import also_called
-    from ._lazy import functions_of_gradients, lazy_names, load_shadowed_modules
     from ._logging import (
         disable_log_handler as disable_log_handler,
         has_handlers as has_handlers,
         logging_default_handler as logging_default_handler,
         theano_logger as theano_logger,
     )
+    from ._names import also_called, announce, functions_of_gradients, lazy_names, load_shadowed_modules, settle
     from ._nose import test as test
     from ._version import __version__ as __version__
     from .compile import SymbolicInput as SymbolicInput, SymbolicOutput as SymbolicOutput
@@ -114,6 +110,7 @@ with collector_paused(lasting=True):
     from .configparser import change_flags as change_flags
     from .gof.link import Container as Container, LocalLinker as LocalLinker, PerformLinker as PerformLinker
     from .misc.safe_asarray import _asarray as _asarray
+    from .scan_module._helpers import clone as clone
 
 import theano as theano  # programs write `from theano import theano`
 

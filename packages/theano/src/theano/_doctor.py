@@ -23,7 +23,7 @@ from theano_linker_c.kernels import blas_address
 from theano_linker_c.program import HAS_RUNTIME
 
 from . import function, tensor
-from ._lazy import devices
+from ._names import devices
 from ._nose import LAYERS
 from ._processors import cpuCount
 from ._unread_flags import NEW_DEVICES, UNHEEDED, is_former, is_former_device

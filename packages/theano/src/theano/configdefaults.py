@@ -9,7 +9,7 @@ import numpy as np
 import theano_gpuarray as _flags_of_devices  # noqa: F401  # it declares them
 from theano_graph import EnumFlag, add_flag, config as config, warn_user
 
-from ._lazy import devices, lazy_names
+from ._names import devices, lazy_names
 from ._unread_flags import is_former_device, obsolete_text, read_settings, warn_default as warn_default
 
 _REACTIONS = ("warn", "raise", "call", "print", "log")
@@ -76,14 +76,7 @@ def start() -> None:
 if TYPE_CHECKING:
     from theano import theano as theano
 
-    from ._device_flags import (
-        SUPPORTED_DNN_CONV_ALGO_BWD_DATA as SUPPORTED_DNN_CONV_ALGO_BWD_DATA,
-        SUPPORTED_DNN_CONV_ALGO_BWD_FILTER as SUPPORTED_DNN_CONV_ALGO_BWD_FILTER,
-        SUPPORTED_DNN_CONV_ALGO_FWD as SUPPORTED_DNN_CONV_ALGO_FWD,
-        SUPPORTED_DNN_CONV_ALGO_RUNTIME as SUPPORTED_DNN_CONV_ALGO_RUNTIME,
-        SUPPORTED_DNN_CONV_PRECISION as SUPPORTED_DNN_CONV_PRECISION,
-    )
-    from ._platform_names import (
+    from ._config_variables import (
         compiledir_format_dict as compiledir_format_dict,
         compiledir_format_keys as compiledir_format_keys,
         default_base_compiledir as default_base_compiledir,
@@ -102,6 +95,13 @@ if TYPE_CHECKING:
         short_platform as short_platform,
         split_version as split_version,
     )
+    from ._device_flags import (
+        SUPPORTED_DNN_CONV_ALGO_BWD_DATA as SUPPORTED_DNN_CONV_ALGO_BWD_DATA,
+        SUPPORTED_DNN_CONV_ALGO_BWD_FILTER as SUPPORTED_DNN_CONV_ALGO_BWD_FILTER,
+        SUPPORTED_DNN_CONV_ALGO_FWD as SUPPORTED_DNN_CONV_ALGO_FWD,
+        SUPPORTED_DNN_CONV_ALGO_RUNTIME as SUPPORTED_DNN_CONV_ALGO_RUNTIME,
+        SUPPORTED_DNN_CONV_PRECISION as SUPPORTED_DNN_CONV_PRECISION,
+    )
     from ._processors import cpuCount as cpuCount
     from .configparser import (
         THEANO_FLAGS_DICT as THEANO_FLAGS_DICT,
@@ -119,7 +119,7 @@ else:
         __name__,
         __package__,
         {
-            "._platform_names": (
+            "._config_variables": (
                 "compiledir_format_dict compiledir_format_keys default_base_compiledir default_compiledir "
                 "default_compiledir_format default_compiledirname filter_mode filter_vm_lazy floatX_convert "
                 "gcc_version_str get_home_dir good_seed_param is_valid_check_preallocated_output_param local_bitwidth "

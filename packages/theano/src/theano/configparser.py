@@ -21,7 +21,7 @@ from theano_graph import (
     parse_settings,
 )
 
-from ._lazy import lazy_names
+from ._names import lazy_names
 
 __all__ = [
     "THEANO_FLAGS",

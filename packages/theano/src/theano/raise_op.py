@@ -9,7 +9,7 @@ from theano_graph import Apply, Op, batch_rule, describe, format_error
 from theano_tensor import as_tensor_variable
 from theano_tensor.batching import run_in_a_loop
 
-from ._lazy import lazy_names
+from ._names import lazy_names
 
 
 class Raise(Op):

@@ -51,6 +51,6 @@ from theano_linker_c.profiling import ProfileStats as ProfileStats
 # End of the names of names.toml.
 
 
-from .._lazy import lazy_names
+from .._names import lazy_names
 
 __getattr__, __dir__ = lazy_names(__name__, __package__, {})

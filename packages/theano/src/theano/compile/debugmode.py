@@ -26,7 +26,7 @@ from ._historical import (
 # End of the names of names.toml.
 
 
-from .._lazy import lazy_names
+from .._names import lazy_names
 from ..gof.op import Op as _Op, OpenMPOp as _OpenMPOp
 
 #: The `make_thunk` of ops that define none.

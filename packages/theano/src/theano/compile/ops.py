@@ -28,7 +28,7 @@ from theano_tensor import (
 )
 from theano_tensor.rewrites import known_shape_i as shape_i
 
-from .._lazy import lazy_names
+from .._names import lazy_names
 
 #: The types whose dimensions may be made to broadcast.
 expandable_types: tuple[type, ...] = (_TensorType,)

@@ -58,7 +58,7 @@ from .utils import MethodNotDefined as MethodNotDefined, hashtype as hashtype
 
 from typing import TYPE_CHECKING
 
-from .._lazy import lazy_names
+from .._names import lazy_names
 
 if TYPE_CHECKING:
     from theano import theano as theano

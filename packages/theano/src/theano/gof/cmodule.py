@@ -19,7 +19,7 @@ from theano_linker_c.compiler import (
 )
 from theano_linker_c.cop import NoCompilerError as MissingGXX
 
-from .._lazy import lazy_names
+from .._names import lazy_names
 from .utils import hash_from_code as hash_from_code
 
 

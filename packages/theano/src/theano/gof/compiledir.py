@@ -2,7 +2,7 @@
 
 from theano_linker_c.cache_tool import main as main
 
-from .._lazy import lazy_names
+from .._names import lazy_names
 
 
 def print_compiledir_content() -> None:

@@ -10,7 +10,7 @@ from theano_optimize import (
     fast_inplace_check as _check,
 )
 
-from .._lazy import lazy_names
+from .._names import lazy_names
 
 
 def fast_inplace_check(inputs: Sequence[Variable]) -> list[Variable]:

@@ -8,7 +8,7 @@ from theano_graph import (
     MissingInputError as MissingInputError,
 )
 
-from .._lazy import lazy_names
+from .._names import lazy_names
 
 
 class CachedConstantError(Exception):

@@ -14,7 +14,7 @@ from theano_linker_c.linkers import (
 )
 from theano_linker_c.program import annotate_node
 
-from .._lazy import lazy_names
+from .._names import lazy_names
 
 Cells = list[list[Any]]
 StorageMap = dict[Variable, list[Any]]

@@ -15,7 +15,7 @@ from theano_graph import (
 )
 from theano_linker_c.cop import COp as COp, OpenMPOp as OpenMPOp
 
-from .._lazy import lazy_names
+from .._names import lazy_names
 
 if TYPE_CHECKING:
     from .._typed import Op as Op

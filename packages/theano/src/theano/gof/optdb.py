@@ -14,7 +14,7 @@ from theano_optimize import (
     WalkDatabase,
 )
 
-from .._lazy import lazy_names
+from .._names import lazy_names
 from ._navigators import TopoOptimizer
 from ._optimizers import SeqOptimizer
 

@@ -18,7 +18,7 @@ from theano_linker_c.cop import (
     EnumType as EnumType,
 )
 
-from .._lazy import lazy_names
+from .._names import lazy_names
 
 
 class PureType(Type):

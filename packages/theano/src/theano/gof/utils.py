@@ -17,8 +17,7 @@ from theano_graph.utils import (
     uniq as _uniq,
 )
 
-from .._keywords import also_called
-from .._lazy import lazy_names
+from .._names import also_called, lazy_names
 
 difference = also_called(__name__, "difference", _difference, seq1="first", seq2="second")
 flatten = also_called(__name__, "flatten", _flatten, a="value")

@@ -31,7 +31,7 @@ from .type import (
 import logging
 from typing import NamedTuple
 
-from .._lazy import lazy_names
+from .._names import lazy_names
 
 _logger = logging.getLogger("theano.gpuarray")
 error = _logger.error

@@ -8,7 +8,7 @@ from theano_graph import describe, format_error
 from theano_tensor import as_tensor_variable, batched_dot, cast
 
 from ..tensor._expression_ops import ExpressionOp
-from ._expressions import OnDevice
+from ._ops import OnDevice
 
 # Names of names.toml, written by tools/generate_names.py.
 # fmt: off

@@ -8,7 +8,7 @@ from theano_tensor.device import blocks_outer, blocks_product
 from theano_tensor.nnet.blocksparse import SparseBlockGemv, SparseBlockOuter
 
 from ..tensor._expression_ops import ExpressionOp
-from ._expressions import OnDevice
+from ._ops import OnDevice
 
 
 class _Blocks(ExpressionOp):

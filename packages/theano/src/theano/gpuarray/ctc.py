@@ -7,7 +7,7 @@ from typing import Any
 from theano_tensor.nnet.ctc import ConnectionistTemporalClassification
 
 from ..tensor._expression_ops import ExpressionOp
-from ._expressions import OnDevice
+from ._ops import OnDevice
 
 
 class _Loss(ExpressionOp):

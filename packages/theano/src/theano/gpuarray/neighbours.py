@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..tensor.nnet._images2neibs import Images2Neibs
-from ._expressions import OnDevice
+from ..tensor.nnet._layer_ops import Images2Neibs
+from ._ops import OnDevice
 
 
 class GpuImages2Neibs(OnDevice, Images2Neibs):

@@ -8,12 +8,12 @@ from theano_tensor import as_tensor_variable
 from theano_tensor.nnet import Softmax
 
 from ..tensor._expression_ops import ExpressionOp
-from ..tensor.nnet._softmax_ops import (
+from ..tensor.nnet._softmax import (
     CrossentropySoftmax1HotWithBiasDx,
     CrossentropySoftmaxArgmax1HotWithBias,
     SoftmaxWithBias,
 )
-from ._expressions import OnDevice
+from ._ops import OnDevice
 
 
 class _RowSoftmax(ExpressionOp):

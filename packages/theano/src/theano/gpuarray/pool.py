@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..tensor.signal._pool_ops import MaxPoolRop
-from ._expressions import OnDevice
+from ._ops import OnDevice
 
 # Names of names.toml, written by tools/generate_names.py.
 # fmt: off

@@ -9,7 +9,7 @@ from theano_tensor import as_tensor_variable
 from theano_tensor.reduce import ArgMax, Max
 
 from ..tensor._expression_ops import ExpressionOp
-from ._expressions import OnDevice
+from ._ops import OnDevice
 
 
 class _LargestAndPosition(ExpressionOp):

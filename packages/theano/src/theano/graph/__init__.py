@@ -12,6 +12,6 @@ from ..gof.type import Type as Type, generic as generic
 # fmt: on
 # End of the names of names.toml.
 
-from .._lazy import lazy_names
+from .._names import lazy_names
 
 __getattr__, __dir__ = lazy_names(__name__, __package__, {})

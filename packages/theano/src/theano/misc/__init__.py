@@ -1,6 +1,6 @@
 """Helpers."""
 
-from .._lazy import lazy_names
+from .._names import lazy_names
 from . import (
     doubleop as doubleop,
     may_share_memory as may_share_memory,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from theano import function as function, gof as gof, tensor as tensor
-from theano._lazy import lazy_names
+from theano._names import lazy_names
 
 
 class Minimal(gof.Op):

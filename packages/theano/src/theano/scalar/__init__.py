@@ -1,6 +1,6 @@
 """Scalars: the types and ops that elementwise tensor ops are made of."""
 
-from .._lazy import lazy_names
+from .._names import lazy_names
 from . import basic as basic
 from .basic import *
 

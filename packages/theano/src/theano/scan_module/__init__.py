@@ -1,6 +1,6 @@
 """Loops."""
 
-from .._lazy import lazy_names
+from .._names import lazy_names
 
 # Names of names.toml, written by tools/generate_names.py.
 # fmt: off

@@ -2,8 +2,7 @@
 
 from theano_sparse import sparse_constructor
 
-from .._announced import withdraw
-from .._lazy import lazy_names
+from .._names import lazy_names, withdraw
 from . import basic as basic, utils as utils
 from .basic import *
 

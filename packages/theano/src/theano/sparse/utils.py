@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._lazy import lazy_names
+from .._names import lazy_names
 
 __getattr__, __dir__ = lazy_names(__name__, __package__, {})
 

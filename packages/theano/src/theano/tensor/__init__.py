@@ -21,7 +21,7 @@ from theano_tensor.io import (
     send as send,
 )
 
-from .._lazy import FROM_TESTING, from_testing, lazy_names
+from .._names import FROM_TESTING, from_testing, lazy_names
 from . import (
     basic as basic,
     blas as blas,
@@ -37,7 +37,7 @@ from . import (
     type as type,
     xlogx as xlogx,
 )
-from ._mpi import (
+from ._historical import (
     key_to_cmp as key_to_cmp,
     mpi_cmps as mpi_cmps,
     mpi_enabled as mpi_enabled,

@@ -1,15 +1,24 @@
-"""How programs for Theano 1.0 take indices apart: helpers of `theano.tensor.subtensor`."""
+"""Helpers of indexing, and printers of indices and of orders of dimensions."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import theano.tensor as T
-from theano_graph import Variable, format_error
+from theano_graph import Op, Variable, format_error, pprint
 from theano_linker_c.scalar import ScalarConstant, ScalarType
-from theano_tensor import AdvancedSubtensor, IndexingError, NotScalarConstantError, get_scalar_constant_value
+from theano_tensor import (
+    AdvancedSubtensor,
+    DimShuffle,
+    IndexingError,
+    MakeVector,
+    NotScalarConstantError,
+    Subtensor,
+    get_scalar_constant_value,
+    printers,
+)
 from theano_tensor.indexing import (
     AdvancedBooleanIncSubtensor,
     AdvancedBooleanSubtensor,
@@ -20,6 +29,8 @@ from theano_tensor.indexing import (
 )
 
 from .type_other import MakeSlice, NoneConst, NoneTypeT, SliceType, make_slice
+
+# ---- How programs for Theano 1.0 take indices apart: helpers of `theano.tensor.subtensor`
 
 AdvancedIndexingError = IndexingError
 AdvancedBooleanIndexingError = IndexingError
@@ -211,6 +222,47 @@ def check_and_reject_bool(args_el: Any) -> None:
 def _sum_grad_over_bcasted_dims(x: Any, gx: Any) -> Any:
     """Return a gradient summed over the dimensions along which `x` was broadcast."""
     return sum_to(gx, x)
+
+
+# ---- Printers for `theano.printing.pprint` that also return whole texts
+
+
+class _Process:
+    """Adds the method by which printers return a whole text."""
+
+    _ops: ClassVar[tuple[type[Op], ...]]
+
+    def process(self, r: Variable, pstate: Any = None) -> str:
+        """Return the formula of a variable; TypeError if another op makes it.
+
+        Parameters
+        ----------
+        r : Variable
+        pstate : PrinterState, optional
+            Its attribute `pprinter` writes the operands.
+        """
+        node = r.owner
+        if node is None or not isinstance(node.op, self._ops):
+            raise TypeError(f"Can only print {self._ops[0].__name__}.")
+        return str(getattr(pstate, "pprinter", pprint).clone_assign(type(node.op), self).process(r))
+
+
+class SubtensorPrinter(_Process, printers.SubtensorPrinter):
+    """Writes ``x[1:n, 0]``."""
+
+    _ops = (Subtensor, AdvancedSubtensor)
+
+
+class DimShufflePrinter(_Process, printers.DimShufflePrinter):
+    """Writes ``x.T``, and nothing for dimensions that are only added in front."""
+
+    _ops = (DimShuffle,)
+
+
+class MakeVectorPrinter(_Process, printers.MakeVectorPrinter):
+    """Writes ``[x, y]``."""
+
+    _ops = (MakeVector,)
 
 
 __all__ = ["MakeSlice", "get_canonical_form_slice", "get_idx_list"]

@@ -22,8 +22,8 @@ from theano_tensor.linear import (
 )
 from theano_tensor.rewrites import GemmOptimizer as GemmOptimizer
 
-from .._lazy import lazy_names
-from ._blas_tools import blas_header_version as blas_header_version
+from .._names import lazy_names
+from ._linear_algebra import blas_header_version as blas_header_version
 
 #: The op that adds a product to a matrix, and the one for vectors.
 gemm = gemm_no_inplace
@@ -69,7 +69,7 @@ if TYPE_CHECKING:
     )
     from ..gof.optdb import SequenceDB as SequenceDB
     from ..printing import debugprint as debugprint, pprint as pprint
-    from ._blas_tools import (
+    from ._linear_algebra import (
         GemmRelated as GemmRelated,
         _as_scalar as _as_scalar,
         _beta_L_plus_alpha_M as _beta_L_plus_alpha_M,
@@ -106,7 +106,7 @@ else:
         ".opt": "local_dimshuffle_lift",
         ".type": "values_eq_approx_remove_inf_nan",
         "theano": "T=tensor theano",
-        "._blas_tools": (
+        "._linear_algebra": (
             "GemmRelated _as_scalar _beta_L_plus_alpha_M _factor_canonicalized _gemm_canonicalize _is_real_matrix "
             "_is_real_vector blas_opt_inplace check_init_y have_fblas local_dot22_to_dot22scalar "
             "local_dot22_to_ger_or_gemv local_dot_to_dot22 local_gemm_to_gemv local_gemm_to_ger local_inplace_gemm "

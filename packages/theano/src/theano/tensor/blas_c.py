@@ -15,9 +15,9 @@ from theano_tensor.linear import (
     ger_destructive as ger_destructive,
 )
 
-from .._lazy import lazy_names
+from .._names import lazy_names
 from ..gof.opt import in2out as in2out, local_optimizer as local_optimizer
-from ._blas_tools import GemmRelated, blas_header_version as blas_header_version
+from ._linear_algebra import GemmRelated, blas_header_version as blas_header_version
 
 __all__ = [
     "BaseBLAS",

@@ -8,7 +8,7 @@ from theano_graph import Apply
 from theano_tensor.linear import Ger as Ger, ger as ger, ger_destructive as ger_destructive
 
 from ..gof.opt import in2out as in2out, local_optimizer as local_optimizer
-from ._blas_tools import have_fblas as have_fblas
+from ._linear_algebra import have_fblas as have_fblas
 
 __all__ = [
     "Ger",

@@ -17,7 +17,7 @@ from theano_tensor import (
     take as take,
 )
 
-from .._lazy import lazy_names
+from .._names import lazy_names
 
 __all__ = [
     "AdvancedBooleanIncSubtensor",
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         AdvancedIndexingError as AdvancedIndexingError,
         BaseAdvancedIncSubtensor as BaseAdvancedIncSubtensor,
         BaseAdvancedSubtensor as BaseAdvancedSubtensor,
+        SubtensorPrinter as SubtensorPrinter,
         _sum_grad_over_bcasted_dims as _sum_grad_over_bcasted_dims,
         adv_index_broadcastable_pattern as adv_index_broadcastable_pattern,
         advanced_boolean_inc_subtensor as advanced_boolean_inc_subtensor,
@@ -59,7 +60,6 @@ if TYPE_CHECKING:
         make_constant as make_constant,
         sparse_module_ref as sparse_module_ref,
     )
-    from ._old_printers import SubtensorPrinter as SubtensorPrinter
 else:
     LAZY = {
         "._index_tools": (

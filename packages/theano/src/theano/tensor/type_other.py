@@ -11,7 +11,7 @@ from theano_graph import Apply, Constant, Generic, Op, SingletonType, Type, Vari
 from theano_tensor import DisconnectedType, as_tensor_variable, lscalar
 from theano_tensor.indexing import INDEX_FORMS
 
-from .._lazy import lazy_names
+from .._names import lazy_names
 from ..gof.utils import hashtype as hashtype
 from ._historical import integer_dtypes
 

@@ -10,7 +10,7 @@ import numpy as np
 from theano_graph import Apply
 from theano_tensor import Elemwise
 
-from .._lazy import lazy_names
+from .._names import lazy_names
 from ..scalar import BinaryScalarOp, UnaryScalarOp, eq, log, switch, upgrade_to_float
 
 

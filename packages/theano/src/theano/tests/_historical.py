@@ -15,7 +15,7 @@ from theano_graph import config
 from theano_testing.linker_c import FunctionContents
 from theano_testing.tensor import fetch_seed, seed_rng, verify_grad as _verify_grad
 
-from ..tensor._tolerances import _allclose, _get_atol_rtol
+from ..tensor._historical import _allclose, _get_atol_rtol
 
 TestT = TypeVar("TestT", bound=Callable[..., Any])
 ResultT = TypeVar("ResultT")

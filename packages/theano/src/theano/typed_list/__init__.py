@@ -2,7 +2,7 @@
 
 from theano_tensor.typed_list import TypedListType as TypedListType
 
-from .._lazy import lazy_names
+from .._names import lazy_names
 from . import basic as basic
 from .basic import *
 

@@ -1,4 +1,4 @@
-"""Names that are imported on first use, and modules of Theano 1.0 that are nothing but such names.
+"""Names of other places: their table, modules of Theano 1.0 that are only names, and names imported on first use.
 
 The table `names.tsv` says what modules have without importing it themselves: module, source, names. A row with an empty
 source is the docstring of a module that has no file: it is made when somebody imports it. A row with the names `=` says
@@ -12,10 +12,15 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache, partial
+from functools import cache, partial, wraps
 from importlib.machinery import ModuleSpec
-from types import ModuleType
-from typing import Any
+from inspect import cleandoc
+from types import MappingProxyType, ModuleType
+from typing import Any, TypeVar
+
+from theano_graph import Apply, FunctionGraph
+from theano_linker_c.modes import optdb
+from theano_optimize import NodeRewriter, RewriteInfo
 
 ROOT = os.path.dirname(os.path.abspath(__file__))
 TABLE = os.path.join(ROOT, "names.tsv")
@@ -343,3 +348,129 @@ def pydot_library() -> Any | None:
 
 
 find_modules_of_table()
+
+
+# ---- Historical names of arguments
+
+ResultT = TypeVar("ResultT")
+
+
+def also_called(module: str, name: str, function: Callable[..., ResultT], /, **own: str) -> Callable[..., ResultT]:
+    """Return `function` for `module`, under `name`, with further names for arguments.
+
+    Parameters
+    ----------
+    module, name : str
+        Where it can be found, for pickles of it.
+    function : callable
+    **own : str
+        Names of arguments of `function`, by the historical ones.
+
+    Examples
+    --------
+    >>> def twice(value):
+    ...     return 2 * value
+    >>> also_called(__name__, "double", twice, x="value")(x=4)
+    8
+    """
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> ResultT:
+        for historical in own.keys() & kwargs.keys():
+            if own[historical] in kwargs:
+                raise TypeError(f"{name}: `{historical}` and `{own[historical]}` are one argument; pass one of them")
+            kwargs[own[historical]] = kwargs.pop(historical)
+        return function(*args, **kwargs)
+
+    if name != function.__name__ and function.__doc__ is not None:
+        # Examples call the function by its own name.
+        call.__doc__ = cleandoc(function.__doc__).partition("\n\nExamples\n")[0]
+    call.__module__, call.__name__, call.__qualname__ = module, name, name
+    return call
+
+
+# ---- Homes of classes: `theano.tensor.var.TensorVariable`
+
+#: Module -> classes that `type(x)`, profiles and pickles show with it.
+HOMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "theano.gof.graph": ("Apply", "Constant", "Variable"),
+        "theano.gof.op": ("Op",),
+        "theano.gof.type": ("Generic", "Type"),
+        "theano.gof.fg": ("FunctionGraph",),
+        "theano.compile.builders": ("OpFromGraph",),
+        "theano.compile.debugmode": (
+            *("BadDestroyMap", "BadOptimization", "BadThunkOutput", "BadViewMap", "DebugMode", "DebugModeError"),
+            *("InvalidValueError", "StochasticOrder"),
+        ),
+        "theano.compile.function_module": ("Function", "FunctionMaker", "UnusedInputError"),
+        "theano.compile.io": ("In", "Out"),
+        "theano.compile.mode": ("Mode",),
+        "theano.compile.monitormode": ("MonitorMode",),
+        "theano.compile.nanguardmode": ("NanGuardMode",),
+        "theano.compile.ops": ("DeepCopyOp", "FromFunctionOp", "Rebroadcast", "SpecifyShape", "ViewOp"),
+        "theano.compile.profiling": ("ProfileStats",),
+        "theano.compile.sharedvalue": ("SharedVariable",),
+        "theano.ifelse": ("IfElse",),
+        "theano.printing": ("Print",),
+        "theano.scan_module.scan_op": ("Scan",),
+        "theano.tensor.basic": ("ARange", "Alloc", "AllocEmpty", "Dot", "Eye", "Join", "Nonzero", "Reshape", "Split"),
+        "theano.tensor.blas": ("BatchedDot", "Dot22", "Dot22Scalar", "Gemm", "Gemv", "Ger"),
+        "theano.tensor.elemwise": ("All", "CAReduce", "DimShuffle", "Elemwise", "Prod", "Sum"),
+        "theano.tensor.sharedvar": ("ScalarSharedVariable", "TensorSharedVariable"),
+        "theano.tensor.subtensor": (
+            *("AdvancedIncSubtensor", "AdvancedIncSubtensor1", "AdvancedSubtensor", "AdvancedSubtensor1"),
+            *("IncSubtensor", "Subtensor"),
+        ),
+        "theano.tensor.type": ("TensorType",),
+        "theano.tensor.var": ("TensorConstant", "TensorVariable"),
+    }
+)
+
+
+def settle() -> None:
+    """Let the classes of other layers name the modules of this package as theirs, where they can be found there."""
+    for module, names in HOMES.items():
+        namespace = importlib.import_module(module)
+        for name in names:
+            cls = getattr(namespace, name, None)
+            # Pickle could not look up an object that has another name elsewhere.
+            if isinstance(cls, type) and cls.__qualname__ == name:
+                cls.__module__ = module
+
+
+# ---- Rules with a name before their package is imported: those of `theano.sparse`
+
+#: Documented name, tags, other documented names.
+_SPARSE = (("local_structured_dot", ("fast_run", "o3", "o4", "unsafe"), ("sparse_dot",)),)
+_DATABASES: Any = optdb
+_SPECIALIZE = _DATABASES["specialize"]
+
+
+class Announced(NodeRewriter):
+    """Stands for a rule in names, queries and summaries until its package is imported; it looks at no node."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(info=RewriteInfo(name))
+
+    def tracks(self) -> tuple[()]:
+        """Nothing: without the package there are no ops for the rule."""
+        return ()
+
+    def transform(self, fgraph: FunctionGraph, node: Apply) -> None:
+        """Change nothing."""
+
+
+def announce() -> None:
+    """Register placeholders for the rules of packages that have not been imported."""
+    names = optdb.names()
+    for name, tags, aliases in _SPARSE:
+        if name not in names:
+            _SPECIALIZE.register(name, Announced(name), *tags, aliases=aliases)
+
+
+def withdraw() -> None:
+    """Remove the placeholders for rules of sparse matrices: the rules are there now."""
+    for name, _, _ in _SPARSE:
+        if name in _SPECIALIZE and isinstance(_SPECIALIZE[name], Announced):
+            _SPECIALIZE.remove(name)

@@ -1,19 +1,18 @@
-"""How `theano.tensor.blas` looked for products that are added to something: its helpers, and its base of ops."""
+"""Helpers of linear algebra: products by BLAS, structures of matrices, least squares."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-import theano.tensor as T
-from theano.gof._local_optimizers import Wrapped
-from theano.gof.opt import in2out, local_optimizer
-from theano.printing import debugprint
+import theano_tensor as T
 from theano_graph import Apply, Variable, config
 from theano_linker_c.cop import blas_arguments, blas_declarations
 from theano_linker_c.scalar import upcast
-from theano_tensor import dimshuffle
+from theano_tensor import ShapeError, TensorType, as_tensor_variable, dimshuffle
 from theano_tensor.elemwise import DimShuffle
+from theano_tensor.gradient import DisconnectedType
+from theano_tensor.linalg import Lstsq, hints, lstsq as _solution, rewrites as linalg_rules
 from theano_tensor.linear import (
     Dot22,
     gemm_inplace,
@@ -24,6 +23,12 @@ from theano_tensor.linear import (
     ger_destructive,
 )
 from theano_tensor.rewrites import blas as blas_rules
+
+from ..gof._local_optimizers import Wrapped
+from ..gof.opt import in2out, local_optimizer
+from ..printing import debugprint
+
+# ---- How `theano.tensor.blas` looked for products that are added to something: its helpers, and its base of ops
 
 _REAL = ("float16", "float32", "float64")
 _NUMBERS = (*_REAL, "complex64", "complex128")
@@ -225,3 +230,115 @@ def local_print_as_we_go_along(node: Apply) -> Any:
 def blas_header_version() -> tuple[int]:
     """Return a version for `c_code_cache_version`; code is found again by its text, so it need never grow."""
     return (1,)
+
+
+# ---- Helpers and local optimizers of `theano.tensor.nlinalg`, `theano.tensor.slinalg` and `theano.sandbox.linalg.ops`
+
+#: The structures of a matrix that `Solve` accepts.
+MATRIX_STRUCTURES = (
+    "general",
+    "symmetric",
+    "lower_triangular",
+    "upper_triangular",
+    "hermitian",
+    "banded",
+    "diagonal",
+    "toeplitz",
+)
+#: Whether SciPy is there: always, it is a requirement.
+imported_scipy = True
+
+remove_hint_nodes = Wrapped(linalg_rules.remove_hint_nodes)
+transinv_to_invtrans = Wrapped(linalg_rules.transinv_to_invtrans)
+inv_as_solve = Wrapped(linalg_rules.inv_as_solve)
+tag_solve_triangular = Wrapped(linalg_rules.tag_solve_triangular)
+psd_solve_with_chol = Wrapped(linalg_rules.psd_solve_with_chol)
+local_det_chol = Wrapped(linalg_rules.determinant_by_factor)
+
+
+def _zero_disconnected(outputs: Sequence[Variable], grads: Sequence[Variable]) -> list[Any]:
+    """Return gradients, with zeros for missing ones."""
+    return [T.zeros_like(o) if isinstance(g.type, DisconnectedType) else g for o, g in zip(outputs, grads, strict=True)]
+
+
+def is_psd(v: Variable) -> bool:
+    """Tell whether a hint says that a matrix is positive semi-definite."""
+    return bool(hints(v).get("psd", False))
+
+
+def is_symmetric(v: Variable) -> bool:
+    """Tell whether a hint says that a matrix is symmetric."""
+    return bool(hints(v).get("symmetric", False))
+
+
+def is_positive(v: Variable) -> bool:
+    """Tell whether the elements of a variable are known to be positive: by a hint, or as squares of real numbers."""
+    if hints(v).get("positive", False):
+        return True
+    node = v.owner
+    if node is None or node.op != T.pow:
+        return False
+    try:
+        exponent = T.get_scalar_constant_value(node.inputs[1])
+    except T.NotScalarConstantError:
+        return False
+    return bool(exponent == 2)
+
+
+@local_optimizer([T.DimShuffle])
+def no_transpose_symmetric(node: Apply) -> Any:
+    """The transpose of a matrix that is hinted to be symmetric is the matrix."""
+    x = node.inputs[0]
+    if x.type.ndim == 2 and is_symmetric(x) and tuple(node.op.new_order) == (1, 0):
+        return [x]
+    return None
+
+
+@local_optimizer([T.log])
+def local_log_prod_sqr(node: Apply) -> Any:
+    """The logarithm of a product of positive numbers is the sum of their logarithms."""
+    inner = node.inputs[0].owner
+    if inner is not None and isinstance(inner.op, T.Prod) and is_positive(inner.inputs[0]):
+        return [T.log(inner.inputs[0]).sum(axis=inner.op.axis)]
+    return None
+
+
+@local_optimizer([T.log])
+def local_log_pow(node: Apply) -> Any:
+    """The logarithm of a power is the exponent times the logarithm of the base."""
+    inner = node.inputs[0].owner
+    if inner is None or inner.op != T.pow:
+        return None
+    base, exponent = inner.inputs
+    return [exponent * T.log(base)]
+
+
+# ---- The name `lstsq`: a function here, and the class of an op in Theano 1.0
+
+
+class lstsq(Lstsq):
+    """Least squares: ``lstsq(a, b, rcond)`` gives the results, ``lstsq()`` the op that does.
+
+    Examples
+    --------
+    >>> from theano.tensor import nlinalg
+    >>> nlinalg.lstsq()([[1.0], [1.0]], [1.0, 3.0], -1.0)[0].eval()
+    array([2.])
+    >>> nlinalg.lstsq([[1.0], [1.0]], [1.0, 3.0])[0].eval()
+    array([2.])
+    """
+
+    __props__ = ()
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Return an op, or with arguments its results."""
+        return _solution(*args, **kwargs) if args or kwargs else super().__new__(cls)
+
+    def make_node(self, a: Any, b: Any, rcond: Any) -> Apply:
+        """Apply to a matrix, a vector or matrix, and a number; LinAlgError at run time for other dimensions."""
+        try:
+            return super().make_node(a, b, rcond)
+        except ShapeError:
+            inputs = [as_tensor_variable(x) for x in (a, b, rcond)]
+            kinds = (("float64", 2), ("float64", 1), ("int64", 0), ("float64", 1))
+            return Apply(self, inputs, [TensorType(dtype, (None,) * ndim).make_variable() for dtype, ndim in kinds])
