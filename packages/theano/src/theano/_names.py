@@ -2,7 +2,8 @@
 
 The table `names.tsv` says what modules have without importing it themselves: module, source, names. A row with an empty
 source is the docstring of a module that has no file: it is made when somebody imports it. A row with the names `=` says
-that the source is the module itself, under another name; the source `!` has the warning of an old place.
+that the source is the module itself, under another name; the source `!` has the warning of an old place. The word
+`name=original` is another name for what the source has, and `name=.` one for the source itself.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from theano_optimize import NodeRewriter, RewriteInfo
 
 ROOT = os.path.dirname(os.path.abspath(__file__))
 TABLE = os.path.join(ROOT, "names.tsv")
-_DOCSTRING, _WARNING, _SAME = "", "!", "="
+_DOCSTRING, _WARNING, _SAME, _MODULE = "", "!", "=", "."
 #: Package -> modules of the table that are hidden by functions or values in it.
 _SHADOWED = {
     "theano.compile": "function pfunc",
@@ -305,7 +306,9 @@ def lazy_names(
         source, original = place
         found = importlib.import_module(source, package)
         # A package's attribute for a lazy submodule is the answer of this function.
-        if found.__name__ != module and hasattr(found, original):
+        if original == _MODULE:
+            value = found
+        elif found.__name__ != module and hasattr(found, original):
             value = getattr(found, original)
         else:
             value = importlib.import_module(f"{found.__name__}.{original}")

@@ -1,11 +1,10 @@
 """The version, under the names that programs ask for."""
 
-from ._version import __version__
-
-version = __version__
-full_version = __version__
-short_version = __version__
-FALLBACK_VERSION = f"{__version__}+unknown"
-#: Not known: installed versions do not say which commit they were made of.
-git_revision = None
-release = not any(mark in __version__ for mark in ("a", "b", "rc", "dev"))
+from ._version import (
+    FALLBACK_VERSION as FALLBACK_VERSION,
+    full_version as full_version,
+    git_revision as git_revision,
+    release as release,
+    short_version as short_version,
+    version as version,
+)

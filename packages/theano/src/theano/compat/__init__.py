@@ -8,14 +8,13 @@ from collections import (
     defaultdict as defaultdict,
     deque as deque,
 )
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial as partial
 from io import BytesIO as BytesIO, StringIO as StringIO
 from itertools import product as product
 
 from . import six as six
-
-PY3 = True
+from .six import PY3 as PY3, get_unbound_function as get_unbound_function
 
 python_all = all
 python_any = any
@@ -51,19 +50,6 @@ def decode_iter(items: Iterable[bytes | str]) -> Iterable[str]:
 def decode_with(x: bytes | str, encoding: str) -> str:
     """Return bytes as text in an encoding, and text as it is."""
     return x.decode(encoding) if isinstance(x, bytes) else x
-
-
-def get_unbound_function(unbound: Callable[..., object]) -> Callable[..., object]:
-    """Return the function of a method, and a function as it is.
-
-    Examples
-    --------
-    >>> from theano import compat
-    >>> compat.get_unbound_function(len) is len
-    True
-    """
-    function: Callable[..., object] = getattr(unbound, "__func__", unbound)
-    return function
 
 
 def maybe_add_to_os_environ_pathlist(var: str, newpath: str) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from theano_graph import Apply, FunctionGraph, Variable, config, letters as char_from_number
 from theano_linker_c import Function, FunctionMaker, In, Out, ProfileStats
 from theano_linker_c.profiling import printer
+from theano_tensor import ShapeI, TensorType
 
 from ..gof.destroyhandler import DestroyHandler
 
@@ -34,6 +35,8 @@ __all__ = [
     "flatten",
     "infer_reuse_pattern",
     "ops_with_inner_function",
+    "expandable_types",
+    "shape_i_op",
     "print_global_stats",
     "register_checker",
     "register_profiler_printer",
@@ -42,6 +45,10 @@ __all__ = [
 
 SymbolicInput = In
 SymbolicOutput = Out
+#: The types whose dimensions may be made to broadcast.
+expandable_types: tuple[type, ...] = (TensorType,)
+#: `shape_i_op(i)` is the op for the length along axis i.
+shape_i_op = ShapeI
 #: Marks a name that two inputs have.
 DUPLICATE = ["DUPLICATE"]
 #: Class of ops -> the name of their attribute with the function inside; the classes fill it in.

@@ -18,7 +18,6 @@ from theano_tensor import (
     ShapeI as Shape_i,
     ShapeOf as Shape,
     SpecifyShape as SpecifyShape,
-    TensorType as _TensorType,
     register_rebroadcast_c_code as register_rebroadcast_c_code,
     register_shape_c_code as register_shape_c_code,
     register_shape_i_c_code as register_shape_i_c_code,
@@ -29,12 +28,7 @@ from theano_tensor import (
 from theano_tensor.rewrites import known_shape_i as shape_i
 
 from .._names import lazy_names
-
-#: The types whose dimensions may be made to broadcast.
-expandable_types: tuple[type, ...] = (_TensorType,)
-
-#: `shape_i_op(i)` is the op for the length along axis i.
-shape_i_op = Shape_i
+from ._historical import expandable_types as expandable_types, shape_i_op as shape_i_op
 
 __all__ = [
     "DeepCopyOp",

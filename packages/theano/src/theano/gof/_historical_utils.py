@@ -6,7 +6,7 @@ import traceback
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar, TypeVar
 
-from theano_graph import Tag, Variable
+from theano_graph import Constant, Tag, Type, Variable
 from theano_graph.utils import deprecated
 from theano_tensor.gradient import NullType
 
@@ -222,3 +222,19 @@ unsigned using virtual void volatile wchar_t while xor xor_eq
 """
 #: Words that C and C++ keep for themselves.
 c_cpp_keywords = frozenset(_WORDS.split())
+
+
+class CachedConstantError(Exception):
+    """A constant that is kept to be used again is put into a graph; no graph minds that here."""
+
+
+class PureType(Type):
+    """A type that names the classes of its variables and constants `Variable` and `Constant`, also in subclasses."""
+
+    Variable: type[Variable] = Variable
+    Constant: type[Constant] = Constant
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls.variable_class = cls.Variable
+        cls.constant_class = cls.Constant

@@ -9,11 +9,7 @@ from theano_graph import (
 )
 
 from .._names import lazy_names
-
-
-class CachedConstantError(Exception):
-    """A constant that is kept to be used again is put into a graph; no graph minds that here."""
-
+from ._historical_utils import CachedConstantError as CachedConstantError
 
 if TYPE_CHECKING:
     from theano import theano as theano

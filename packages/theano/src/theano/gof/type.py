@@ -1,6 +1,6 @@
 """The base class of types."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from theano_graph import (
     Constant as Constant,
@@ -19,19 +19,7 @@ from theano_linker_c.cop import (
 )
 
 from .._names import lazy_names
-
-
-class PureType(Type):
-    """A type that names the classes of its variables and constants `Variable` and `Constant`, also in subclasses."""
-
-    Variable: type[Variable] = Variable
-    Constant: type[Constant] = Constant
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        cls.variable_class = cls.Variable
-        cls.constant_class = cls.Constant
-
+from ._historical_utils import PureType as PureType
 
 if TYPE_CHECKING:
     from theano import theano as theano

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,9 +11,6 @@ from theano import tensor as tensor
 from theano.gof import generic as generic
 from theano_graph import Apply as Apply, Op as Op, Variable, batch_rule, format_error
 from theano_tensor.batching import run_in_a_loop
-
-message = "theano.sandbox.fourier is an old place: theano.tensor.fft has transforms with gradients"
-warnings.warn(message, stacklevel=2)
 
 
 class GradTodo(Op):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unittest
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ class T_minimal(unittest.TestCase):
 
     def setUp(self) -> None:
         """Make random numbers."""
-        self.rng = np.random.RandomState(__getattr__("utt").fetch_seed(666))
+        self.rng = np.random.RandomState(import_module("theano.tests.unittest_tools").fetch_seed(666))
 
     def test0(self) -> None:
         """Apply it to a vector and a matrix."""

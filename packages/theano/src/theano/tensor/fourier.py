@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-import theano.tensor as tensor
-from theano import gof as gof
+import theano_tensor as tensor
 from theano_graph import Apply, Op, Variable, batch_rule, describe, format_error
 from theano_tensor import Tensor, TensorConstant, as_tensor_variable
 from theano_tensor.batching import run_in_a_loop

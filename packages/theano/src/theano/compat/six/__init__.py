@@ -12,7 +12,6 @@ from io import BytesIO as BytesIO, StringIO as StringIO
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from . import moves as moves
 
 if TYPE_CHECKING:
     from unittest import TestCase

@@ -8,10 +8,11 @@
 from __future__ import annotations
 
 from . import basic_ops as basic_ops
-from ._arrays import CudaNdarray as CudaNdarray, GpuOp as GpuOp
-
-#: The first back-end itself is not there.
-cuda_available = False
-cuda_enabled = False
+from ._arrays import (
+    CudaNdarray as CudaNdarray,
+    GpuOp as GpuOp,
+    cuda_available as cuda_available,
+    cuda_enabled as cuda_enabled,
+)
 
 __all__ = ["CudaNdarray", "GpuOp", "basic_ops", "cuda_available", "cuda_enabled"]

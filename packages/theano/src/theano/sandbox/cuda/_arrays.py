@@ -11,6 +11,11 @@ from theano_graph import Op, batch_rule
 __all__ = ["CudaNdarray", "GpuOp"]
 
 
+#: The first back-end itself is not there.
+cuda_available = False
+cuda_enabled = False
+
+
 class CudaNdarray(GpuArray):
     """An array on the default device; only :meth:`zeros` is left of it, and it makes a GpuArray."""
 

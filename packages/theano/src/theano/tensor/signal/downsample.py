@@ -1,7 +1,5 @@
 """Former names of pooling; new programs use `theano.tensor.signal.pool`."""
 
-import warnings
-
 from theano_tensor.signal.pool import (
     Pool as DownsampleFactorMax,
     max_pool_2d_same_size as max_pool_2d_same_size,
@@ -9,5 +7,3 @@ from theano_tensor.signal.pool import (
 )
 
 __all__ = ["DownsampleFactorMax", "max_pool_2d", "max_pool_2d_same_size"]
-
-warnings.warn("theano.tensor.signal.downsample is theano.tensor.signal.pool now", DeprecationWarning, stacklevel=2)
