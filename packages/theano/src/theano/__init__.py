@@ -77,24 +77,7 @@ with collector_paused(lasting=True):
         subgraph_grad as subgraph_grad,
     )
 
-    from . import (
-        compat as compat,
-        compile as compile,
-        configdefaults as configdefaults,
-        configparser as configparser,
-        gof as gof,
-        gradient as gradient,
-        ifelse as ifelse,
-        misc as misc,
-        printing as printing,
-        raise_op as raise_op,
-        sandbox as sandbox,
-        scalar as scalar,
-        scan_module as scan_module,
-        tensor as tensor,
-        typed_list as typed_list,
-        version as version,
-    )
+    from . import (compile as compile, configdefaults as configdefaults, configparser as configparser, gof as gof, gradient as gradient, ifelse as ifelse, misc as misc, printing as printing, sandbox as sandbox, scalar as scalar, scan_module as scan_module, tensor as tensor, typed_list as typed_list)
     from ._logging import (
         disable_log_handler as disable_log_handler,
         has_handlers as has_handlers,
@@ -106,9 +89,11 @@ with collector_paused(lasting=True):
     from ._version import __version__ as __version__
     from .compile import SymbolicInput as SymbolicInput, SymbolicOutput as SymbolicOutput
     from .compile._pfunc import Param as Param, pfunc as pfunc
-    from .compile.ops import as_op as as_op
+    from theano_linker_c.ops import (as_op as as_op)
     from .configparser import change_flags as change_flags
-    from .gof.link import Container as Container, LocalLinker as LocalLinker, PerformLinker as PerformLinker
+    from theano_linker_c import (Container as Container)
+    from .gof.link import (LocalLinker as LocalLinker)
+    from theano_linker_c.linkers import (PerformLinker as PerformLinker)
     from .misc.safe_asarray import _asarray as _asarray
     from .scan_module._helpers import clone as clone
 
@@ -138,17 +123,8 @@ rpath = _os.path.realpath(__path__[0])
 p = _os.path.dirname(rpath)
 
 if TYPE_CHECKING:
-    from . import (
-        distributed as distributed,
-        export as export,
-        functional as functional,
-        gpuarray as gpuarray,
-        graph as graph,
-        pathparse as pathparse,
-        random as random,
-        tests as tests,
-    )
-    from .export import export_c as export_c
+    from . import (distributed as distributed, functional as functional, gpuarray as gpuarray, graph as graph, random as random, tests as tests)
+    from theano_linker_c.export import (export_c as export_c)
     from .functional import jit as jit
     from .gof import OpenMPOp as OpenMPOp, object2 as object2, opt as opt, toolbox as toolbox, utils as utils
 else:

@@ -95,13 +95,6 @@ if TYPE_CHECKING:
         short_platform as short_platform,
         split_version as split_version,
     )
-    from ._device_flags import (
-        SUPPORTED_DNN_CONV_ALGO_BWD_DATA as SUPPORTED_DNN_CONV_ALGO_BWD_DATA,
-        SUPPORTED_DNN_CONV_ALGO_BWD_FILTER as SUPPORTED_DNN_CONV_ALGO_BWD_FILTER,
-        SUPPORTED_DNN_CONV_ALGO_FWD as SUPPORTED_DNN_CONV_ALGO_FWD,
-        SUPPORTED_DNN_CONV_ALGO_RUNTIME as SUPPORTED_DNN_CONV_ALGO_RUNTIME,
-        SUPPORTED_DNN_CONV_PRECISION as SUPPORTED_DNN_CONV_PRECISION,
-    )
     from ._processors import cpuCount as cpuCount
     from .configparser import (
         THEANO_FLAGS_DICT as THEANO_FLAGS_DICT,
@@ -124,10 +117,6 @@ else:
                 "default_compiledir_format default_compiledirname filter_mode filter_vm_lazy floatX_convert "
                 "gcc_version_str get_home_dir good_seed_param is_valid_check_preallocated_output_param local_bitwidth "
                 "python_int_bitwidth short_platform split_version"
-            ),
-            "._device_flags": (
-                "SUPPORTED_DNN_CONV_ALGO_BWD_DATA SUPPORTED_DNN_CONV_ALGO_BWD_FILTER SUPPORTED_DNN_CONV_ALGO_FWD "
-                "SUPPORTED_DNN_CONV_ALGO_RUNTIME SUPPORTED_DNN_CONV_PRECISION"
             ),
             ".configparser": (
                 "AddConfigVar BoolParam ConfigParam EnumStr FloatParam IntParam StrParam THEANO_FLAGS_DICT "

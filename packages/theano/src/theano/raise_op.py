@@ -9,8 +9,6 @@ from theano_graph import Apply, Op, batch_rule, describe, format_error
 from theano_tensor import as_tensor_variable
 from theano_tensor.batching import run_in_a_loop
 
-from ._names import lazy_names
-
 
 class Raise(Op):
     """Raises an error when the function comes to it.
@@ -62,11 +60,6 @@ class Raise(Op):
 
     def __str__(self) -> str:
         return f"Raise{{{self.exc.__name__}({self.msg!r})}}"
-
-
-__all__ = ["Raise"]
-
-__getattr__, __dir__ = lazy_names(__name__, __package__, {})
 
 
 batch_rule.register(Raise)(run_in_a_loop)

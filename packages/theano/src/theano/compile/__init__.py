@@ -3,7 +3,7 @@
 # Names of names.toml, written by tools/generate_names.py.
 # fmt: off
 # isort: off
-from . import debugmode as debugmode, mode as mode, nanguardmode as nanguardmode, ops as ops
+from . import (debugmode as debugmode, mode as mode, nanguardmode as nanguardmode)
 from theano_graph import Variable as Variable, config as config, io_connection_pattern as io_connection_pattern
 from theano_tensor.gradient import DisconnectedType as DisconnectedType, NullType as NullType
 from theano_tensor.builders import OpFromGraph as OpFromGraph, inline_ofg_expansion as inline_ofg_expansion
@@ -35,15 +35,10 @@ from .mode import (
 )
 from theano_linker_c.watch import MonitorMode as MonitorMode
 from .nanguardmode import NanGuardMode as NanGuardMode
-from .ops import (
-    DeepCopyOp as DeepCopyOp, FromFunctionOp as FromFunctionOp, Rebroadcast as Rebroadcast, Shape as Shape,
-    Shape_i as Shape_i, SpecifyShape as SpecifyShape, ViewOp as ViewOp, as_op as as_op, deep_copy_op as deep_copy_op,
-    register_deep_copy_op_c_code as register_deep_copy_op_c_code,
-    register_rebroadcast_c_code as register_rebroadcast_c_code, register_shape_c_code as register_shape_c_code,
-    register_shape_i_c_code as register_shape_i_c_code, register_specify_shape_c_code as register_specify_shape_c_code,
-    register_view_op_c_code as register_view_op_c_code, shape as shape, shape_i as shape_i,
-    specify_shape as specify_shape, view_op as view_op,
-)
+from theano_linker_c import (DeepCopyOp as DeepCopyOp, ViewOp as ViewOp, deep_copy_op as deep_copy_op, view_op as view_op)
+from theano_linker_c.ops import (FromFunctionOp as FromFunctionOp, as_op as as_op, register_deep_copy_op_c_code as register_deep_copy_op_c_code, register_view_op_c_code as register_view_op_c_code)
+from theano_tensor import (Rebroadcast as Rebroadcast, ShapeOf as Shape, ShapeI as Shape_i, SpecifyShape as SpecifyShape, register_rebroadcast_c_code as register_rebroadcast_c_code, register_shape_c_code as register_shape_c_code, register_shape_i_c_code as register_shape_i_c_code, register_specify_shape_c_code as register_specify_shape_c_code, shape as shape, specify_shape as specify_shape)
+from theano_tensor.rewrites import (known_shape_i as shape_i)
 from ._pfunc import Param as Param, pfunc as pfunc, rebuild_collect_shared as rebuild_collect_shared
 from theano_linker_c.profiling import ProfileStats as ProfileStats
 # isort: on

@@ -13,7 +13,7 @@ from theano_linker_c import Function, FunctionMaker, In, Out, ProfileStats
 from theano_linker_c.profiling import printer
 from theano_tensor import ShapeI, TensorType
 
-from ..gof.destroyhandler import DestroyHandler
+from theano_optimize import (DestroyHandler)
 
 __all__ = [
     "DUPLICATE",

@@ -3,11 +3,7 @@
 # Names of names.toml, written by tools/generate_names.py.
 # fmt: off
 # isort: off
-from . import (
-    cmodule as cmodule, compiledir as compiledir, compilelock as compilelock, destroyhandler as destroyhandler,
-    fg as fg, graph as graph, link as link, op as op, opt as opt, optdb as optdb, toolbox as toolbox, type as type,
-    utils as utils,
-)
+from . import (graph as graph, op as op, opt as opt, optdb as optdb, toolbox as toolbox, utils as utils)
 from theano_graph import (
     Apply as Apply, Constant as Constant, Feature as Feature, FunctionGraph as FunctionGraph, Generic as Generic,
     InconsistencyError as InconsistencyError, MissingInputError as MissingInputError, SingletonType as SingletonType,
@@ -21,12 +17,10 @@ from theano_linker_c.cop import (
 from theano_linker_c.linkers import (
     CLinker as CLinker, DualLinker as DualLinker, OpWiseCLinker as OpWiseCLinker, VM_Linker as VM_Linker,
 )
-from .destroyhandler import DestroyHandler as DestroyHandler, Supervisor as Supervisor
+from theano_optimize import (DestroyHandler as DestroyHandler, Supervisor as Supervisor)
 from .graph import view_roots as view_roots
-from .link import (
-    Linker as Linker, LocalLinker as LocalLinker, PerformLinker as PerformLinker, WrapLinker as WrapLinker,
-    WrapLinkerMany as WrapLinkerMany,
-)
+from theano_linker_c.linkers import (Linker as Linker, PerformLinker as PerformLinker, WrapLinker as WrapLinker, WrapLinkerMany as WrapLinkerMany)
+from .link import (LocalLinker as LocalLinker)
 from theano_tensor.gradient import NullType as NullType
 from ._historical_utils import null_type as null_type
 from .op import CLinkerOp as CLinkerOp, Op as Op, PureOp as PureOp
@@ -50,7 +44,7 @@ from .toolbox import (
     PrintListener as PrintListener, ReplaceValidate as ReplaceValidate,
     ReplacementDidntRemovedError as ReplacementDidntRemovedError, Validator as Validator,
 )
-from .type import PureType as PureType
+from ._historical_utils import (PureType as PureType)
 from .utils import MethodNotDefined as MethodNotDefined, hashtype as hashtype
 # isort: on
 # fmt: on
@@ -64,10 +58,10 @@ if TYPE_CHECKING:
     from theano import theano as theano
     from theano_graph import Bookkeeper as Bookkeeper
 
-    from . import callcache as callcache, sched as sched, unify as unify
+    from . import (unify as unify)
     from ._c_contract import HideC as HideC
     from ._historical_utils import object2 as object2
-    from .fg import CachedConstantError as CachedConstantError
+    from ._historical_utils import (CachedConstantError as CachedConstantError)
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,

@@ -6,21 +6,12 @@ import subprocess
 import sys
 import sysconfig
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from theano_graph import config
 from theano_linker_c.cache_tool import open_cache
-from theano_linker_c.compiler import (
-    CompileDirectory as CompileDirectory,
-    CompileError as CompileError,
-    find_toolchain as find_toolchain,
-)
-from theano_linker_c.cop import NoCompilerError as MissingGXX
-
-from .._names import lazy_names
-from .utils import hash_from_code as hash_from_code
 
 
 def get_lib_extension() -> str:
@@ -97,43 +88,3 @@ def get_module_cache(dirname: str | None = None, init_args: Any = None) -> Modul
     True
     """
     return ModuleCache(dirname)
-
-
-__all__ = [
-    "CompileDirectory",
-    "CompileError",
-    "MissingGXX",
-    "ModuleCache",
-    "dlimport_workdir",
-    "find_toolchain",
-    "gcc_version",
-    "get_gcc_shared_library_arg",
-    "get_lib_extension",
-    "get_module_cache",
-    "hash_from_code",
-    "std_include_dirs",
-]
-
-if TYPE_CHECKING:
-    from theano import theano as theano
-
-    from ..compat import PY3 as PY3, decode as decode, decode_iter as decode_iter
-    from ..configdefaults import gcc_version_str as gcc_version_str, local_bitwidth as local_bitwidth
-    from . import compilelock as compilelock
-    from ._compilers import Compiler as Compiler, GCC_compiler as GCC_compiler
-    from ._historical_utils import string_types as string_types
-    from .utils import flatten as flatten
-else:
-    __getattr__, __dir__ = lazy_names(
-        __name__,
-        __package__,
-        {
-            "._compilers": "Compiler GCC_compiler",
-            "..compat": "PY3 decode decode_iter",
-            "..configdefaults": "local_bitwidth gcc_version_str",
-            "._historical_utils": "string_types",
-            ".utils": "flatten",
-            ".": "compilelock",
-            "theano": "theano",
-        },
-    )

@@ -1,8 +1,6 @@
 """The directory of compiled code, by the program that looks after it."""
 
-from theano_linker_c.cache_tool import main as main
-
-from .._names import lazy_names
+from theano_linker_c.cache_tool import main
 
 
 def print_compiledir_content() -> None:
@@ -13,8 +11,3 @@ def print_compiledir_content() -> None:
 def cleanup() -> None:
     """Remove compiled code that is damaged, too old, or above the limit of size."""
     main(["cleanup"])
-
-
-__all__ = ["cleanup", "main", "print_compiledir_content"]
-
-__getattr__, __dir__ = lazy_names(__name__, __package__, {})

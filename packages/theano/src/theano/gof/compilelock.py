@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 
 from theano_graph import config
-from theano_linker_c.compiler import CompileDirectory, build_lock, set_lock_status as set_lock_status
+from theano_linker_c.compiler import CompileDirectory, build_lock
 
 _KEY = "0" * 8
 _held: list[AbstractContextManager[Any]] = []
@@ -81,6 +81,3 @@ def force_unlock() -> None:
     """Release all locks of this process; the system has freed those of dead processes."""
     while _held:
         release_lock()
-
-
-__all__ = ["force_unlock", "get_lock", "lock_ctx", "release_lock", "set_lock_status"]

@@ -2,19 +2,13 @@
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from theano_graph import Apply, Constant, FunctionGraph, Variable
-from theano_linker_c import Container as Container
 from theano_linker_c.linkers import (
-    Linker as Linker,
-    PerformLinker as PerformLinker,
-    WrapLinker as WrapLinker,
-    WrapLinkerMany as WrapLinkerMany,
+    Linker,
 )
 from theano_linker_c.program import annotate_node
-
-from .._names import lazy_names
 
 Cells = list[list[Any]]
 StorageMap = dict[Variable, list[Any]]
@@ -155,20 +149,3 @@ def raise_with_op(
     if cells is None and storage_map is not None:
         cells = [storage_map[v] for v in node.inputs]
     raise annotate_node(error, node, [cell[0] for cell in cells or ()])
-
-
-if TYPE_CHECKING:
-    from theano import theano as theano
-    from theano_graph import Type as Type
-
-    from . import graph as graph, utils as utils
-else:
-    __getattr__, __dir__ = lazy_names(
-        __name__,
-        __package__,
-        {
-            "theano_graph": "Type",
-            "theano": "theano",
-            ".": "graph utils",
-        },
-    )

@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 from theano_graph import Apply, FunctionGraph, GraphError, Variable, format_error
 
-from ..compat import cmp as cmp
-from ._walks import ancestors, list_of_nodes as list_of_nodes
+from ..compat import cmp
+from ._walks import ancestors, list_of_nodes
 
 KeyT = TypeVar("KeyT", bound=Hashable)
 ValueT = TypeVar("ValueT")

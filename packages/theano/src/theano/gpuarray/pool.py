@@ -7,17 +7,6 @@ from typing import Any
 from ..tensor.signal._pool_ops import MaxPoolRop
 from ._ops import OnDevice
 
-# Names of names.toml, written by tools/generate_names.py.
-# fmt: off
-# isort: off
-from theano_tensor.device import (
-    GpuAveragePoolGrad as GpuAveragePoolGrad, GpuDownsampleFactorMaxGradGrad as GpuDownsampleFactorMaxGradGrad,
-    GpuMaxPoolGrad as GpuMaxPoolGrad, GpuPool as GpuPool,
-)
-# isort: on
-# fmt: on
-# End of the names of names.toml.
-
 
 class GpuMaxPoolRop(OnDevice, MaxPoolRop):
     """The derivative of pooling along a direction in which images on a device change.

@@ -2,21 +2,6 @@
 
 from __future__ import annotations
 
-# Names of names.toml, written by tools/generate_names.py.
-# fmt: off
-# isort: off
-from theano_tensor.device import (
-    GpuAdvancedBooleanIncSubtensor as GpuAdvancedBooleanIncSubtensor,
-    GpuAdvancedBooleanSubtensor as GpuAdvancedBooleanSubtensor, GpuAdvancedIncSubtensor as GpuAdvancedIncSubtensor,
-    GpuAdvancedIncSubtensor1 as GpuAdvancedIncSubtensor1,
-    GpuAdvancedIncSubtensor1_dev20 as GpuAdvancedIncSubtensor1_dev20, GpuAdvancedSubtensor as GpuAdvancedSubtensor,
-    GpuAdvancedSubtensor1 as GpuAdvancedSubtensor1, GpuAllocDiag as GpuAllocDiag, GpuExtractDiag as GpuExtractDiag,
-    GpuIncSubtensor as GpuIncSubtensor, GpuSubtensor as GpuSubtensor,
-)
-# isort: on
-# fmt: on
-# End of the names of names.toml.
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -5,26 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from theano_gpuarray.arrays import array
-from theano_graph import config
-
-# Names of names.toml, written by tools/generate_names.py.
-# fmt: off
-# isort: off
 from theano_gpuarray.contexts import (
-    ContextNotDefined as ContextNotDefined, get_context as get_context, list_contexts as list_contexts,
-    reg_context as reg_context,
+    get_context,
+    list_contexts,
 )
 from theano_gpuarray.types import (
-    GpuArrayType as GpuArrayType, GpuContextType as GpuContextType, gpu_context_type as gpu_context_type,
+    GpuArrayType,
 )
-from theano_tensor.device import (
-    GpuArrayConstant as GpuArrayConstant, GpuArraySharedVariable as GpuArraySharedVariable,
-    GpuArrayVariable as GpuArrayVariable, gpu_supported as gpu_supported,
-    gpuarray_shared_constructor as gpuarray_shared_constructor, move_to_gpu as move_to_gpu,
-)
-# isort: on
-# fmt: on
-# End of the names of names.toml.
+from theano_graph import config
 
 
 def GpuArray_unpickler(npa: Any, ctx_name: Any) -> Any:  # the name in pickles of Theano 1.0

@@ -54,6 +54,3 @@ def _arrays(value: Any) -> list[Any] | None:
     if hasattr(value, "indptr") and type(value).__module__.startswith("scipy.sparse"):
         return [value.data, value.indices, value.indptr]
     return None
-
-
-__all__ = ["may_share_memory"]

@@ -56,6 +56,3 @@ class OrderedSet(MutableSet[T]):
 
     def __repr__(self) -> str:
         return f"OrderedSet({list(self)!r})"
-
-
-__all__ = ["OrderedSet"]

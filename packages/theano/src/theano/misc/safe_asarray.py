@@ -18,6 +18,3 @@ def _asarray(a: Any, dtype: str, order: Any = None) -> npt.NDArray[Any]:
     dtype('int8')
     """
     return np.asarray(a, dtype=np.dtype(config.floatX if str(dtype) == "floatX" else dtype), order=order)
-
-
-__all__ = ["_asarray"]

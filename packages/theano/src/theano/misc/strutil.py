@@ -29,6 +29,3 @@ def render_string(string: str, sub: Mapping[str, object]) -> str:
         raise ValueError(f"the text asks for {error.args[0]!r}, given are {sorted(sub)}") from None
     except (TypeError, ValueError) as error:
         raise ValueError(f"the text is not well-formed ({error}); a percent sign is written %%") from None
-
-
-__all__ = ["render_string"]

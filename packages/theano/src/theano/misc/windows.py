@@ -37,6 +37,3 @@ def output_subprocess_Popen(command: Any, **params: Any) -> tuple[bytes, bytes, 
     with subprocess_Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **params) as process:
         output, errors = process.communicate()
         return output, errors, process.returncode
-
-
-__all__ = ["call_subprocess_Popen", "output_subprocess_Popen", "subprocess_Popen"]

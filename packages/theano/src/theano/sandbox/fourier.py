@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from theano import tensor as tensor
-from theano.gof import generic as generic
-from theano_graph import Apply as Apply, Op as Op, Variable, batch_rule, format_error
+from theano import tensor
+from theano.gof import generic
+from theano_graph import Apply, Op, Variable, batch_rule, format_error
 from theano_tensor.batching import run_in_a_loop
 
 

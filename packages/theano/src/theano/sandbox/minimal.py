@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from theano import function as function, gof as gof, tensor as tensor
-from theano._names import lazy_names
+from theano import function, gof, tensor
 
 
 class Minimal(gof.Op):
@@ -46,6 +45,3 @@ class T_minimal(unittest.TestCase):
         A, b = tensor.matrix(), tensor.vector()
         f = function([A, b], minimal(A, A, b, b, A))
         self.assertEqual(f(self.rng.randn(5, 5), -np.arange(5, dtype=tensor.config.floatX)), 0)
-
-
-__getattr__, __dir__ = lazy_names(__name__, __package__, {"theano.tests": "utt=unittest_tools"})

@@ -7,10 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from .._names import lazy_names
-
-__getattr__, __dir__ = lazy_names(__name__, __package__, {})
-
 
 def hash_from_sparse(data: Any) -> str:
     """Return a text that differs for matrices of other elements, positions, shape, dtype or format.

@@ -22,21 +22,7 @@ from theano_tensor.io import (
 )
 
 from .._names import FROM_TESTING, from_testing, lazy_names
-from . import (
-    basic as basic,
-    blas as blas,
-    elemwise as elemwise,
-    extra_ops as extra_ops,
-    nlinalg as nlinalg,
-    nnet as nnet,
-    opt as opt,
-    shared_randomstreams as shared_randomstreams,
-    sharedvar as sharedvar,
-    slinalg as slinalg,
-    subtensor as subtensor,
-    type as type,
-    xlogx as xlogx,
-)
+from . import (basic as basic, blas as blas, elemwise as elemwise, extra_ops as extra_ops, nlinalg as nlinalg, nnet as nnet, opt as opt, shared_randomstreams as shared_randomstreams, sharedvar as sharedvar, slinalg as slinalg, subtensor as subtensor, type as type)
 from ._historical import (
     key_to_cmp as key_to_cmp,
     mpi_cmps as mpi_cmps,
@@ -70,13 +56,7 @@ if TYPE_CHECKING:
     from .. import scalar as scal  # noqa: F401 - the name that it had here
     from ..gof.utils import MethodNotDefined as MethodNotDefined
     from ..printing import min_informative_str as min_informative_str, pprint as pprint
-    from . import (
-        blas_c as blas_c,
-        blas_scipy as blas_scipy,
-        fourier as fourier,
-        signal as signal,
-        type_other as type_other,
-    )
+    from . import (signal as signal)
     from ._old_ops import (
         Default as Default,
         Mean as Mean,

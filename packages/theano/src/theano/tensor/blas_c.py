@@ -5,45 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from theano_graph import Apply
-from theano_linker_c.cop import blas_arguments as ldflags, blas_declarations as blas_header_text
 from theano_tensor.linear import (
-    Gemv as Gemv,
-    Ger as Ger,
-    gemv_inplace as gemv_inplace,
-    gemv_no_inplace as gemv_no_inplace,
-    ger as ger,
-    ger_destructive as ger_destructive,
+    Gemv,
+    Ger,
+    gemv_inplace,
+    gemv_no_inplace,
+    ger,
+    ger_destructive,
 )
 
-from .._names import lazy_names
-from ..gof.opt import in2out as in2out, local_optimizer as local_optimizer
-from ._linear_algebra import GemmRelated, blas_header_version as blas_header_version
-
-__all__ = [
-    "BaseBLAS",
-    "CGemv",
-    "CGer",
-    "Gemv",
-    "Ger",
-    "blas_header_text",
-    "blas_header_version",
-    "cgemv_inplace",
-    "cgemv_no_inplace",
-    "cger_inplace",
-    "cger_no_inplace",
-    "check_force_gemv_init",
-    "gemv_inplace",
-    "gemv_no_inplace",
-    "ger",
-    "ger_destructive",
-    "in2out",
-    "ldflags",
-    "local_optimizer",
-    "make_c_gemv_destructive",
-    "make_c_ger_destructive",
-    "use_c_gemv",
-    "use_c_ger",
-]
+from ..gof.opt import local_optimizer
+from ._linear_algebra import GemmRelated
 
 
 class BaseBLAS(GemmRelated):
@@ -89,6 +61,3 @@ def use_c_gemv(node: Apply) -> Any:
 def make_c_gemv_destructive(node: Apply) -> Any:
     """Overwrite the addend of the product."""
     return [cgemv_inplace(*node.inputs)] if node.op == cgemv_no_inplace else None
-
-
-__getattr__, __dir__ = lazy_names(__name__, __package__, {})

@@ -5,26 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from theano_graph import Apply
-from theano_tensor.linear import Ger as Ger, ger as ger, ger_destructive as ger_destructive
+from theano_tensor.linear import Ger, ger, ger_destructive
 
-from ..gof.opt import in2out as in2out, local_optimizer as local_optimizer
-from ._linear_algebra import have_fblas as have_fblas
-
-__all__ = [
-    "Ger",
-    "ScipyGer",
-    "ger",
-    "ger_destructive",
-    "have_fblas",
-    "in2out",
-    "local_optimizer",
-    "make_ger_destructive",
-    "make_scipy_blas_destructive",
-    "scipy_ger_inplace",
-    "scipy_ger_no_inplace",
-    "use_scipy_blas",
-    "use_scipy_ger",
-]
+from ..gof.opt import in2out, local_optimizer
 
 
 class ScipyGer(Ger):

@@ -14,8 +14,6 @@ from theano_tensor.batching import run_in_a_loop
 
 _INTEGERS = frozenset([f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)])
 
-__all__ = ["Fourier", "fft", "gof", "tensor"]
-
 
 class Fourier(Op):
     """Transform of `n` elements along an axis, as ``numpy.fft.fft(a, n, axis)``; always complex128.

@@ -11,8 +11,6 @@ from theano_graph import Apply, Constant, Generic, Op, SingletonType, Type, Vari
 from theano_tensor import DisconnectedType, as_tensor_variable, lscalar
 from theano_tensor.indexing import INDEX_FORMS
 
-from .._names import lazy_names
-from ..gof.utils import hashtype as hashtype
 from ._historical import integer_dtypes
 
 
@@ -180,8 +178,6 @@ def _index_of_slice(variable: Variable) -> Any:
 INDEX_FORMS[SliceType] = _index_of_slice
 #: As `newaxis`.
 INDEX_FORMS[NoneTypeT] = lambda variable: None
-
-__getattr__, __dir__ = lazy_names(__name__, __package__, {})
 
 
 for _op_class in (MakeSlice, SliceBounds):

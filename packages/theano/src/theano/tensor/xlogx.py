@@ -10,7 +10,6 @@ import numpy as np
 from theano_graph import Apply
 from theano_tensor import Elemwise
 
-from .._names import lazy_names
 from ..scalar import BinaryScalarOp, UnaryScalarOp, eq, log, switch, upgrade_to_float
 
 
@@ -72,7 +71,3 @@ scalar_xlogx = XlogX(upgrade_to_float, name="scalar_xlogx")
 xlogx = Elemwise(scalar_xlogx, name="xlogx")
 scalar_xlogy0 = XlogY0(upgrade_to_float, name="scalar_xlogy0")
 xlogy0 = Elemwise(scalar_xlogy0, name="xlogy0")
-
-__all__ = ["XlogX", "XlogY0", "xlogx", "xlogy0"]
-
-__getattr__, __dir__ = lazy_names(__name__, __package__, {})

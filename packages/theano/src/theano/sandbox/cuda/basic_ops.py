@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from theano_graph import Variable
-from theano_tensor.device import as_gpuarray_variable, gpu_contiguous as gpu_contiguous
-
-__all__ = ["as_cuda_ndarray_variable", "gpu_contiguous"]
+from theano_tensor.device import as_gpuarray_variable
 
 
 def as_cuda_ndarray_variable(x: Any) -> Variable:

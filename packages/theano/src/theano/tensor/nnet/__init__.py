@@ -25,7 +25,7 @@ from .nnet import (
 )
 
 if TYPE_CHECKING:
-    from . import abstract_conv as abstract_conv, bn as bn, neighbours as neighbours, sigm as sigm
+    from . import (abstract_conv as abstract_conv, bn as bn, sigm as sigm)
     from theano_tensor.elemwise.inplace import sigmoid_inplace as sigmoid_inplace
     from theano_tensor.nnet.convolution import ConvOp as ConvOp, abstract_conv2d as abstract_conv2d
     from theano_tensor.nnet.bn import (

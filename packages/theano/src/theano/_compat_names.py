@@ -3,18 +3,9 @@
 import operator
 import os
 from collections import (
-    Counter as Counter,
-    OrderedDict as OrderedDict,
-    defaultdict as defaultdict,
-    deque as deque,
+    defaultdict,
 )
 from collections.abc import Iterable
-from functools import partial as partial
-from io import BytesIO as BytesIO, StringIO as StringIO
-from itertools import product as product
-
-from . import six as six
-from .six import PY3 as PY3, get_unbound_function as get_unbound_function
 
 python_all = all
 python_any = any
@@ -58,31 +49,3 @@ def maybe_add_to_os_environ_pathlist(var: str, newpath: str) -> None:
         listed = os.environ.get(var, "").split(os.pathsep)
         if newpath not in listed:
             os.environ[var] = os.pathsep.join([newpath, *filter(None, listed)])
-
-
-__all__ = [
-    "PY3",
-    "BytesIO",
-    "Counter",
-    "DefaultOrderedDict",
-    "OrderedDict",
-    "StringIO",
-    "cmp",
-    "decode",
-    "decode_iter",
-    "decode_with",
-    "defaultdict",
-    "deque",
-    "exc_message",
-    "get_unbound_function",
-    "ifilter",
-    "imap",
-    "izip",
-    "maybe_add_to_os_environ_pathlist",
-    "operator_div",
-    "partial",
-    "product",
-    "python_all",
-    "python_any",
-    "six",
-]

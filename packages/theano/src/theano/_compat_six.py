@@ -7,11 +7,8 @@ import operator
 import sys
 import types
 from collections.abc import Callable, ItemsView, Iterator as _Iterator, KeysView, Mapping, ValuesView
-from functools import wraps as wraps
-from io import BytesIO as BytesIO, StringIO as StringIO
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
-
 
 if TYPE_CHECKING:
     from unittest import TestCase
@@ -145,56 +142,3 @@ def add_metaclass(metaclass: type) -> Callable[[ClassT], ClassT]:
 def with_metaclass(meta: type, *bases: type) -> Any:
     """Return a base through which a class gets a metaclass."""
     return meta("temporary_class", bases, {})
-
-
-__all__ = [
-    "BytesIO",
-    "Iterator",
-    "MAXSIZE",
-    "PY2",
-    "PY3",
-    "PY34",
-    "StringIO",
-    "add_metaclass",
-    "advance_iterator",
-    "assertCountEqual",
-    "assertRaisesRegex",
-    "assertRegex",
-    "b",
-    "binary_type",
-    "byte2int",
-    "callable",
-    "class_types",
-    "create_bound_method",
-    "exec_",
-    "get_function_closure",
-    "get_function_code",
-    "get_function_defaults",
-    "get_function_globals",
-    "get_method_function",
-    "get_method_self",
-    "get_unbound_function",
-    "indexbytes",
-    "int2byte",
-    "integer_types",
-    "iterbytes",
-    "iteritems",
-    "iterkeys",
-    "iterlists",
-    "itervalues",
-    "moves",
-    "next",
-    "print_",
-    "python_2_unicode_compatible",
-    "raise_from",
-    "reraise",
-    "string_types",
-    "text_type",
-    "u",
-    "unichr",
-    "viewitems",
-    "viewkeys",
-    "viewvalues",
-    "with_metaclass",
-    "wraps",
-]
