@@ -35,6 +35,7 @@ with collector_paused(lasting=True):
         shorten_tracebacks,
     )
     from theano_linker_c import (
+        Container as Container,
         Function as Function,
         FunctionMaker as FunctionMaker,
         In as In,
@@ -53,7 +54,13 @@ with collector_paused(lasting=True):
         predefined_optimizers as predefined_optimizers,
         shared_constructor as shared_constructor,
     )
-    from theano_linker_c.linkers import CLinker as CLinker, DualLinker as DualLinker, OpWiseCLinker as OpWiseCLinker
+    from theano_linker_c.linkers import (
+        CLinker as CLinker,
+        DualLinker as DualLinker,
+        OpWiseCLinker as OpWiseCLinker,
+        PerformLinker as PerformLinker,
+    )
+    from theano_linker_c.ops import as_op as as_op
     from theano_scan import (
         foldl as foldl,
         foldr as foldr,
@@ -77,24 +84,35 @@ with collector_paused(lasting=True):
         subgraph_grad as subgraph_grad,
     )
 
-    from . import (compile as compile, configdefaults as configdefaults, configparser as configparser, gof as gof, gradient as gradient, ifelse as ifelse, misc as misc, printing as printing, sandbox as sandbox, scalar as scalar, scan_module as scan_module, tensor as tensor, typed_list as typed_list)
-    from ._logging import (
-        disable_log_handler as disable_log_handler,
-        has_handlers as has_handlers,
-        logging_default_handler as logging_default_handler,
-        theano_logger as theano_logger,
+    from . import (
+        compile as compile,
+        configdefaults as configdefaults,
+        configparser as configparser,
+        gof as gof,
+        gradient as gradient,
+        ifelse as ifelse,
+        misc as misc,
+        printing as printing,
+        sandbox as sandbox,
+        scalar as scalar,
+        scan_module as scan_module,
+        tensor as tensor,
+        typed_list as typed_list,
     )
     from ._names import also_called, announce, functions_of_gradients, lazy_names, load_shadowed_modules, settle
     from ._nose import test as test
     from ._version import __version__ as __version__
     from .compile import SymbolicInput as SymbolicInput, SymbolicOutput as SymbolicOutput
     from .compile._pfunc import Param as Param, pfunc as pfunc
-    from theano_linker_c.ops import (as_op as as_op)
+    from .configdefaults import (
+        disable_log_handler as disable_log_handler,
+        has_handlers as has_handlers,
+        logging_default_handler as logging_default_handler,
+        theano_logger as theano_logger,
+    )
     from .configparser import change_flags as change_flags
-    from theano_linker_c import (Container as Container)
-    from .gof.link import (LocalLinker as LocalLinker)
-    from theano_linker_c.linkers import (PerformLinker as PerformLinker)
-    from .misc.safe_asarray import _asarray as _asarray
+    from .gof._linkers import LocalLinker as LocalLinker
+    from .misc._tools import _asarray as _asarray
     from .scan_module._helpers import clone as clone
 
 import theano as theano  # programs write `from theano import theano`
@@ -123,8 +141,16 @@ rpath = _os.path.realpath(__path__[0])
 p = _os.path.dirname(rpath)
 
 if TYPE_CHECKING:
-    from . import (distributed as distributed, functional as functional, gpuarray as gpuarray, graph as graph, random as random, tests as tests)
-    from theano_linker_c.export import (export_c as export_c)
+    from theano_linker_c.export import export_c as export_c
+
+    from . import (
+        distributed as distributed,
+        functional as functional,
+        gpuarray as gpuarray,
+        graph as graph,
+        random as random,
+        tests as tests,
+    )
     from .functional import jit as jit
     from .gof import OpenMPOp as OpenMPOp, object2 as object2, opt as opt, toolbox as toolbox, utils as utils
 else:

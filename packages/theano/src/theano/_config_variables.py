@@ -13,14 +13,16 @@ import struct
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
-from typing import Any, overload
+from typing import Any, ClassVar, overload
 
 import numpy as np
 
 from theano_graph import BoolFlag, Flag, config
 
 from ._version import __version__
-from .gof.cmodule import gcc_version
+from .gof._compilers import gcc_version
+
+# ---- What `theano.configparser` and `theano.configdefaults` have for programs that look at flags and at the machine
 
 # ---- The flags one by one, as objects: the form in which programs for Theano 1.0 look at them and change them
 
@@ -326,3 +328,40 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = globals()[name] = makers[name]()
     return value
+
+
+# ---- The folders in which the system looks for programs
+
+
+class PathParser:
+    """Adds folders to the environment variable ``PATH`` of this process, which it sorts.
+
+    Parameters
+    ----------
+    *paths : str
+
+    Attributes
+    ----------
+    paths : set of str
+        The folders, those of all objects together.
+    """
+
+    paths: ClassVar[set[str]] = set()
+
+    def __init__(self, *paths: str) -> None:
+        for path in (*os.environ.get("PATH", "").split(os.pathsep), *paths):
+            self._note(path)
+        self._update()
+
+    def add(self, path: str) -> None:
+        """Add one folder."""
+        self._note(path)
+        self._update()
+
+    def _note(self, path: str) -> None:
+        path = path.strip()
+        if path:
+            self.paths.add(os.path.abspath(path.lower() if sys.platform == "win32" else path))
+
+    def _update(self) -> None:
+        os.environ["PATH"] = os.pathsep.join(sorted(self.paths))

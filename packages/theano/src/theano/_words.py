@@ -12,7 +12,9 @@ from ._names import HOMES
 #: Classes by modules.
 _CLASSES = MappingProxyType(
     {
-        "theano.raise_op": "Raise",
+        "theano.tensor._old_ops": (
+            "Raise CumOp CumprodOp CumsumOp DiffOp RepeatOp Default Mean PermuteRowElements Tile Tri"
+        ),
         "theano.scalar._historical": "ScalarSharedVariable",
         "theano.sparse._historical": (
             "AddSSData CSMGrad ColScaleCSC EqualSD EqualSS GreaterEqualSD GreaterEqualSS GreaterThanSD "
@@ -23,13 +25,9 @@ _CLASSES = MappingProxyType(
             "AddSD_ccode CSMGradC MulSDCSC MulSDCSR MulSVCSR SamplingDotCSR StructuredAddSVCSR "
             "StructuredDotCSC StructuredDotCSR"
         ),
-        "theano.tensor._expression_ops": "ExpressionOp",
-        "theano.tensor._linear_algebra": "lstsq",
+        "theano.tensor._expression_ops": "ExpressionOp Fourier XlogX XlogY0",
+        "theano.tensor._linear_algebra": "lstsq CGemv CGer ScipyGer",
         "theano.tensor._old_rewrites": "MaxAndArgmax",
-        "theano.tensor._old_ops": ("CumOp CumprodOp CumsumOp DiffOp RepeatOp Default Mean PermuteRowElements Tile Tri"),
-        "theano.tensor.blas_c": "CGemv CGer",
-        "theano.tensor.blas_scipy": "ScipyGer",
-        "theano.tensor.fourier": "Fourier",
         "theano.tensor.nnet._layer_ops": (
             "AbstractBatchNormInference AbstractBatchNormTrain AbstractBatchNormTrainGrad BNComposite Images2Neibs"
         ),
@@ -43,8 +41,7 @@ _CLASSES = MappingProxyType(
             "Prepend_scalar_to_each_row SoftmaxGrad SoftmaxWithBias"
         ),
         "theano.tensor.signal._pool_ops": "DownsampleFactorMaxGradGrad MaxPoolRop PoolGrad",
-        "theano.tensor.type_other": "MakeSlice NoneTypeT SliceConstant SliceType",
-        "theano.tensor.xlogx": "XlogX XlogY0",
+        "theano.tensor._index_tools": "MakeSlice NoneTypeT SliceConstant SliceType",
     }
 )
 #: Modules of classes that no archive may hold: functions, and state of debugging.

@@ -1,16 +1,47 @@
-"""The one configuration object, the flags that count once, at import, and their effects."""
+"""The one configuration object, the logger, the flags that count once, at import, and their effects."""
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 import theano_gpuarray as _flags_of_devices  # noqa: F401  # it declares them
-from theano_graph import EnumFlag, add_flag, config as config, warn_user
+from theano_graph import EnumFlag, add_flag, config, warn_user
 
 from ._names import devices, lazy_names
-from ._unread_flags import is_former_device, obsolete_text, read_settings, warn_default as warn_default
+from ._old_flags import is_former_device, obsolete_text, read_settings
+
+# ---- The handler of the package's log messages
+
+#: The logger above all others of the package.
+theano_logger = logging.getLogger("theano")
+
+#: A handler that writes to the standard error stream; programs exchange it for one of their own.
+logging_default_handler = logging.StreamHandler()
+
+
+def has_handlers(logger: logging.Logger) -> bool:
+    """Tell whether a logger, or one above it that it hands messages to, has a handler."""
+    return logger.hasHandlers()
+
+
+def disable_log_handler(logger: logging.Logger | None = None, handler: logging.Handler | None = None) -> None:
+    """Take a handler, or all of them, away from a logger: ``theano`` by default.
+
+    Examples
+    --------
+    >>> disable_log_handler()
+    >>> logging.getLogger("theano").handlers
+    []
+    """
+    chosen = logging.getLogger("theano") if logger is None else logger
+    for handlers in list(chosen.handlers) if handler is None else [handler]:
+        chosen.removeHandler(handlers)
+
+
+# ---- The one configuration object, the flags that count once, at import, and their effects
 
 _REACTIONS = ("warn", "raise", "call", "print", "log")
 
@@ -95,7 +126,6 @@ if TYPE_CHECKING:
         short_platform as short_platform,
         split_version as split_version,
     )
-    from ._processors import cpuCount as cpuCount
     from .configparser import (
         THEANO_FLAGS_DICT as THEANO_FLAGS_DICT,
         AddConfigVar as AddConfigVar,
@@ -107,6 +137,7 @@ if TYPE_CHECKING:
         StrParam as StrParam,
         TheanoConfigParser as TheanoConfigParser,
     )
+    from .misc._tools import cpuCount as cpuCount
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,

@@ -3,7 +3,7 @@
 # Names of names.toml, written by tools/generate_names.py.
 # fmt: off
 # isort: off
-from . import (graph as graph, op as op, opt as opt, optdb as optdb, toolbox as toolbox, utils as utils)
+from . import graph as graph, op as op, opt as opt, optdb as optdb, toolbox as toolbox, utils as utils
 from theano_graph import (
     Apply as Apply, Constant as Constant, Feature as Feature, FunctionGraph as FunctionGraph, Generic as Generic,
     InconsistencyError as InconsistencyError, MissingInputError as MissingInputError, SingletonType as SingletonType,
@@ -16,13 +16,13 @@ from theano_linker_c.cop import (
 )
 from theano_linker_c.linkers import (
     CLinker as CLinker, DualLinker as DualLinker, OpWiseCLinker as OpWiseCLinker, VM_Linker as VM_Linker,
+    Linker as Linker, PerformLinker as PerformLinker, WrapLinker as WrapLinker, WrapLinkerMany as WrapLinkerMany,
 )
-from theano_optimize import (DestroyHandler as DestroyHandler, Supervisor as Supervisor)
+from theano_optimize import DestroyHandler as DestroyHandler, Supervisor as Supervisor
 from .graph import view_roots as view_roots
-from theano_linker_c.linkers import (Linker as Linker, PerformLinker as PerformLinker, WrapLinker as WrapLinker, WrapLinkerMany as WrapLinkerMany)
-from .link import (LocalLinker as LocalLinker)
+from ._linkers import LocalLinker as LocalLinker
 from theano_tensor.gradient import NullType as NullType
-from ._historical_utils import null_type as null_type
+from ._historical_utils import null_type as null_type, PureType as PureType
 from .op import CLinkerOp as CLinkerOp, Op as Op, PureOp as PureOp
 from .opt import (
     CheckStackTraceOptimization as CheckStackTraceOptimization, EquilibriumOptimizer as EquilibriumOptimizer,
@@ -44,7 +44,6 @@ from .toolbox import (
     PrintListener as PrintListener, ReplaceValidate as ReplaceValidate,
     ReplacementDidntRemovedError as ReplacementDidntRemovedError, Validator as Validator,
 )
-from ._historical_utils import (PureType as PureType)
 from .utils import MethodNotDefined as MethodNotDefined, hashtype as hashtype
 # isort: on
 # fmt: on
@@ -58,10 +57,9 @@ if TYPE_CHECKING:
     from theano import theano as theano
     from theano_graph import Bookkeeper as Bookkeeper
 
-    from . import (unify as unify)
-    from ._c_contract import HideC as HideC
-    from ._historical_utils import object2 as object2
-    from ._historical_utils import (CachedConstantError as CachedConstantError)
+    from . import unify as unify
+    from ._historical_utils import CachedConstantError as CachedConstantError, object2 as object2
+    from ._linkers import HideC as HideC
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
@@ -71,7 +69,7 @@ else:
             "._historical_utils": "object2",
             "theano": "theano",
             ".": "callcache=callcache sched unify",
-            "._c_contract": "HideC",
+            "._linkers": "HideC",
             ".fg": "CachedConstantError",
         },
     )

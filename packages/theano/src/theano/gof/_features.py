@@ -22,10 +22,12 @@ from theano_graph import (
     toposort,
 )
 from theano_linker_c import SharedVariable, function, shared
-from theano_optimize import Tracks
+from theano_optimize import Tracks, fast_inplace_check as _check
 
 from ._local_optimizers import LocalOptGroup, LocalOptimizer, transform_alone
 from ._optimizers import copy_stack_trace
+
+# ---- Features of graphs and helpers of rewriting that programs for Theano 1.0 use
 
 # ---- Features that programs for Theano 1.0 find in `theano.gof`, and that nothing here needs
 
@@ -371,3 +373,21 @@ class GraphToGPULocalOptGroup(LocalOptGroup):
     """Local optimizers of which the first with an answer is used; once those that move nodes to a GPU."""
 
     __module__ = "theano.gof.opt"
+
+
+# ---- Which nodes may overwrite their inputs
+
+
+def fast_inplace_check(inputs: Sequence[Variable]) -> list[Variable]:
+    """Return those inputs of a node that another op in its place could overwrite, as far as a quick look tells.
+
+    Parameters
+    ----------
+    inputs : sequence of Variable
+        ``node.inputs`` of a node in a graph with a destroy handler.
+    """
+    for variable in inputs:
+        for client, _ in variable.clients:
+            if client != "output" and client.fgraph is not None:
+                return _check(client.fgraph, inputs)
+    return _check(inputs)

@@ -77,7 +77,7 @@ if TYPE_CHECKING:
     from theano import theano as theano
     from theano_graph import config as config
 
-    from ..misc.ordered_set import OrderedSet as OrderedSet
+    from ..misc._tools import OrderedSet as OrderedSet
     from . import utils as utils
     from ._features import is_same_graph_with_merge as is_same_graph_with_merge
     from ._historical_utils import integer_types as integer_types, string_types as string_types
@@ -86,7 +86,7 @@ else:
         __name__,
         __package__,
         {
-            "..misc.ordered_set": "OrderedSet",
+            "..misc._tools": "OrderedSet",
             "theano_graph": "config",
             "._features": "is_same_graph_with_merge",
             "._historical_utils": "integer_types string_types",

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .._typed import Op as Op
 else:
     from theano_graph import Op as Op
-from ._c_contract import CLinkerObject as CLinkerObject, CLinkerOp as CLinkerOp
+from ._linkers import CLinkerObject as CLinkerObject, CLinkerOp as CLinkerOp
 
 
 def get_debug_values(*args: Any) -> list[tuple[Any, ...]]:

@@ -76,7 +76,7 @@ if TYPE_CHECKING:
     from theano import theano as theano
     from theano_graph import InconsistencyError as InconsistencyError, config as config
 
-    from ..misc.ordered_set import OrderedSet as OrderedSet
+    from ..misc._tools import OrderedSet as OrderedSet
     from . import graph as graph, op as op, toolbox as toolbox, unify as unify, utils as utils
     from ._features import (
         ChangeTracker as ChangeTracker,
@@ -104,7 +104,7 @@ else:
             ),
             "theano_optimize": "MergeFeature=MergeTable CheckStrackTraceFeature=OriginGuard",
             "theano_graph": "InconsistencyError config",
-            "..misc.ordered_set": "OrderedSet",
+            "..misc._tools": "OrderedSet",
             "theano": "theano",
             ".": "dh=destroyhandler graph op toolbox unify utils",
             "._historical_utils": "integer_types string_types",

@@ -12,12 +12,17 @@ from __future__ import annotations
 # Names of names.toml, written by tools/generate_names.py.
 # fmt: off
 # isort: off
-from . import (dnn as dnn, linalg as linalg)
-from theano_gpuarray.contexts import init_dev as init_dev, list_contexts as list_contexts, use as use
-from theano_tensor.device import transfer as transfer, as_gpuarray_variable as as_gpuarray_variable
-from theano_gpuarray.contexts import (ContextNotDefined as ContextNotDefined, get_context as get_context, reg_context as reg_context)
-from theano_tensor.device import (GpuArrayConstant as GpuArrayConstant, GpuArraySharedVariable as GpuArraySharedVariable, GpuArrayVariable as GpuArrayVariable, gpuarray_shared_constructor as gpuarray_shared_constructor)
-from theano_gpuarray.types import (GpuArrayType as GpuArrayType)
+from . import dnn as dnn, linalg as linalg
+from theano_gpuarray.contexts import (
+    init_dev as init_dev, list_contexts as list_contexts, use as use, ContextNotDefined as ContextNotDefined,
+    get_context as get_context, reg_context as reg_context,
+)
+from theano_tensor.device import (
+    transfer as transfer, as_gpuarray_variable as as_gpuarray_variable, GpuArrayConstant as GpuArrayConstant,
+    GpuArraySharedVariable as GpuArraySharedVariable, GpuArrayVariable as GpuArrayVariable,
+    gpuarray_shared_constructor as gpuarray_shared_constructor,
+)
+from theano_gpuarray.types import GpuArrayType as GpuArrayType
 # isort: on
 # fmt: on
 # End of the names of names.toml.

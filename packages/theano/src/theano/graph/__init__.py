@@ -4,10 +4,9 @@
 # fmt: off
 # isort: off
 from . import basic as basic, op as op
-from theano_graph import (FunctionGraph as FunctionGraph)
+from theano_graph import FunctionGraph as FunctionGraph, Type as Type, generic as generic
 from ..gof.graph import Apply as Apply, Constant as Constant, Node as Node, Variable as Variable
 from ..gof.op import Op as Op
-from theano_graph import (Type as Type, generic as generic)
 # isort: on
 # fmt: on
 # End of the names of names.toml.

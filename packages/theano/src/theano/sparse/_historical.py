@@ -1,7 +1,8 @@
-"""Ops of sparse matrices of Theano 1.0 that the layer has no name for, and names of classes and values."""
+"""Ops of sparse matrices of Theano 1.0 that the layer has no name for, names of classes and values, and digests."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -30,6 +31,8 @@ from theano_sparse import (
     with_data,
 )
 from theano_tensor import TensorType, as_tensor_variable
+
+# ---- Ops of sparse matrices of Theano 1.0 that the layer has no name for, and names of classes and values
 
 # ---- Ops on sparse matrices of Theano 1.0 that are here composed of those of `theano_sparse`
 #
@@ -418,3 +421,21 @@ def _is_sparse(x: Any) -> bool:
 def _is_dense(x: Any) -> bool:
     """Tell whether a value is an array, and no sparse matrix of SciPy."""
     return isinstance(_value(x, np.ndarray), np.ndarray)
+
+
+# ---- Digests of sparse matrices
+
+
+def hash_from_sparse(data: Any) -> str:
+    """Return a text that differs for matrices of other elements, positions, shape, dtype or format.
+
+    Parameters
+    ----------
+    data : scipy.sparse matrix
+        In csc or csr format.
+    """
+    digest = hashlib.sha256(f"{data.shape} {data.dtype} {data.format}".encode())
+    for part in (data.data, data.indices, data.indptr):
+        digest.update(f" {part.dtype} {part.shape} ".encode())
+        digest.update(np.ascontiguousarray(part).data)
+    return digest.hexdigest()

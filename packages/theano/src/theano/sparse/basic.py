@@ -189,6 +189,7 @@ from ._historical import (
     greater_equal_s_s as greater_equal_s_s,
     greater_than_s_d as greater_than_s_d,
     greater_than_s_s as greater_than_s_s,
+    hash_from_sparse as hash_from_sparse,
     imported_scipy as imported_scipy,
     int_dtypes as int_dtypes,
     integer_dtypes as integer_dtypes,
@@ -207,7 +208,6 @@ from ._historical import (
     structured_dot_grad as structured_dot_grad,
     uint_dtypes as uint_dtypes,
 )
-from .utils import hash_from_sparse as hash_from_sparse
 
 __getattr__, __dir__ = lazy_names(__name__, __package__, {})
 

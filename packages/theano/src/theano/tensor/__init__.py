@@ -22,7 +22,20 @@ from theano_tensor.io import (
 )
 
 from .._names import FROM_TESTING, from_testing, lazy_names
-from . import (basic as basic, blas as blas, elemwise as elemwise, extra_ops as extra_ops, nlinalg as nlinalg, nnet as nnet, opt as opt, shared_randomstreams as shared_randomstreams, sharedvar as sharedvar, slinalg as slinalg, subtensor as subtensor, type as type)
+from . import (
+    basic as basic,
+    blas as blas,
+    elemwise as elemwise,
+    extra_ops as extra_ops,
+    nlinalg as nlinalg,
+    nnet as nnet,
+    opt as opt,
+    shared_randomstreams as shared_randomstreams,
+    sharedvar as sharedvar,
+    slinalg as slinalg,
+    subtensor as subtensor,
+    type as type,
+)
 from ._historical import (
     key_to_cmp as key_to_cmp,
     mpi_cmps as mpi_cmps,
@@ -42,7 +55,7 @@ _shared = sharedvar.tensor_constructor
 _LAZY = {
     **basic._LAZY,
     ".": "blas_c blas_scipy fourier signal type_other",
-    ".type_other": (
+    "._index_tools": (
         "MakeSlice NoneConst NoneTypeT SliceConstant SliceType as_int_none_variable make_slice none_type_t slicetype"
     ),
 }
@@ -56,7 +69,18 @@ if TYPE_CHECKING:
     from .. import scalar as scal  # noqa: F401 - the name that it had here
     from ..gof.utils import MethodNotDefined as MethodNotDefined
     from ..printing import min_informative_str as min_informative_str, pprint as pprint
-    from . import (signal as signal)
+    from . import signal as signal
+    from ._index_tools import (
+        MakeSlice as MakeSlice,
+        NoneConst as NoneConst,
+        NoneTypeT as NoneTypeT,
+        SliceConstant as SliceConstant,
+        SliceType as SliceType,
+        as_int_none_variable as as_int_none_variable,
+        make_slice as make_slice,
+        none_type_t as none_type_t,
+        slicetype as slicetype,
+    )
     from ._old_ops import (
         Default as Default,
         Mean as Mean,
@@ -68,17 +92,6 @@ if TYPE_CHECKING:
         setdefault as setdefault,
     )
     from .type import values_eq_approx_always_true as values_eq_approx_always_true
-    from .type_other import (
-        MakeSlice as MakeSlice,
-        NoneConst as NoneConst,
-        NoneTypeT as NoneTypeT,
-        SliceConstant as SliceConstant,
-        SliceType as SliceType,
-        as_int_none_variable as as_int_none_variable,
-        make_slice as make_slice,
-        none_type_t as none_type_t,
-        slicetype as slicetype,
-    )
 else:
     _find, _names = lazy_names(__name__, __package__, _LAZY)
 

@@ -1,4 +1,4 @@
-"""Helpers of linear algebra: products by BLAS, structures of matrices, least squares."""
+"""Linear algebra: products by BLAS and their ops of Theano 1.0, structures of matrices, least squares."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from theano_tensor.gradient import DisconnectedType
 from theano_tensor.linalg import Lstsq, hints, lstsq as _solution, rewrites as linalg_rules
 from theano_tensor.linear import (
     Dot22,
+    Gemv,
+    Ger,
     gemm_inplace,
     gemm_no_inplace,
     gemv_inplace,
@@ -27,6 +29,8 @@ from theano_tensor.rewrites import blas as blas_rules
 from ..gof._local_optimizers import Wrapped
 from ..gof.opt import in2out, local_optimizer
 from ..printing import debugprint
+
+# ---- Helpers of linear algebra: products by BLAS, structures of matrices, least squares
 
 # ---- How `theano.tensor.blas` looked for products that are added to something: its helpers, and its base of ops
 
@@ -342,3 +346,77 @@ class lstsq(Lstsq):
             inputs = [as_tensor_variable(x) for x in (a, b, rcond)]
             kinds = (("float64", 2), ("float64", 1), ("int64", 0), ("float64", 1))
             return Apply(self, inputs, [TensorType(dtype, (None,) * ndim).make_variable() for dtype, ndim in kinds])
+
+
+# ---- Products of matrices and vectors in C: ops of Theano 1.0, which are those of `theano.tensor.blas` here
+
+
+class BaseBLAS(GemmRelated):
+    """Base of ops with C code that calls BLAS."""
+
+
+class CGer(BaseBLAS, Ger):
+    """Rank-1 update ``A + alpha x y'``; see :class:`theano.tensor.blas.Ger`."""
+
+
+class CGemv(BaseBLAS, Gemv):
+    """General product of a matrix and a vector ``beta y + alpha A x``; see :class:`theano.tensor.blas.Gemv`."""
+
+
+cger_inplace, cger_no_inplace = CGer(True), CGer(False)
+cgemv_inplace, cgemv_no_inplace = CGemv(inplace=True), CGemv(inplace=False)
+
+
+def check_force_gemv_init() -> bool:
+    """Tell whether BLAS reads the result of a product that is added to 0 times it: it need not be initialized here."""
+    return False
+
+
+@local_optimizer([ger, ger_destructive])
+def use_c_ger(node: Apply) -> Any:
+    """Put `CGer` in the place of `Ger`."""
+    return [CGer(node.op.destructive)(*node.inputs)] if type(node.op) is Ger else None
+
+
+@local_optimizer([CGer], inplace=True)
+def make_c_ger_destructive(node: Apply) -> Any:
+    """Overwrite the addend of the product."""
+    return [cger_inplace(*node.inputs)] if node.op == cger_no_inplace else None
+
+
+@local_optimizer([gemv_inplace, gemv_no_inplace])
+def use_c_gemv(node: Apply) -> Any:
+    """Put `CGemv` in the place of `Gemv`."""
+    return [CGemv(node.op.inplace)(*node.inputs)] if type(node.op) is Gemv else None
+
+
+@local_optimizer([CGemv], inplace=True)
+def make_c_gemv_destructive(node: Apply) -> Any:
+    """Overwrite the addend of the product."""
+    return [cgemv_inplace(*node.inputs)] if node.op == cgemv_no_inplace else None
+
+
+# ---- Products of vectors by SciPy's BLAS: ops of Theano 1.0, which are those of `theano.tensor.blas` here
+
+
+class ScipyGer(Ger):
+    """Rank-1 update ``A + alpha x y'``; see :class:`theano.tensor.blas.Ger`."""
+
+
+scipy_ger_no_inplace, scipy_ger_inplace = ScipyGer(False), ScipyGer(True)
+
+
+@local_optimizer([ger, ger_destructive])
+def use_scipy_ger(node: Apply) -> Any:
+    """Put `ScipyGer` in the place of `Ger`."""
+    return [scipy_ger_no_inplace(*node.inputs)] if node.op == ger else None
+
+
+@local_optimizer([scipy_ger_no_inplace], inplace=True)
+def make_ger_destructive(node: Apply) -> Any:
+    """Overwrite the addend of the product."""
+    return [scipy_ger_inplace(*node.inputs)] if node.op == scipy_ger_no_inplace else None
+
+
+use_scipy_blas = in2out(use_scipy_ger)
+make_scipy_blas_destructive = in2out(make_ger_destructive)

@@ -182,7 +182,7 @@ _LAZY = {
         "Default Mean PermuteRowElements Tile Tri _permute_row_elements default permute_row_elements setdefault=default"
     ),
     ".type": "values_eq_approx_always_true",
-    ".type_other": "NoneConst",
+    "._index_tools": "NoneConst",
 }
 
 # Names that are not those of the layer.
@@ -203,6 +203,7 @@ if TYPE_CHECKING:
     from ..gof.utils import MethodNotDefined as MethodNotDefined
     from ..printing import min_informative_str as min_informative_str, pprint as pprint
     from . import elemwise as elemwise
+    from ._index_tools import NoneConst as NoneConst
     from ._old_ops import (
         Default as Default,
         Mean as Mean,
@@ -215,7 +216,6 @@ if TYPE_CHECKING:
         setdefault as setdefault,
     )
     from .type import values_eq_approx_always_true as values_eq_approx_always_true
-    from .type_other import NoneConst as NoneConst
 else:
     _find, __dir__ = lazy_names(__name__, __package__, _LAZY)
 

@@ -65,11 +65,10 @@ else:
         "._index_tools": (
             "AdvancedBooleanIndexingError AdvancedIndexingError BaseAdvancedIncSubtensor _sum_grad_over_bcasted_dims "
             "BaseAdvancedSubtensor adv_index_broadcastable_pattern advanced_boolean_inc_subtensor "
-            "advanced_boolean_set_subtensor advanced_boolean_subtensor advanced_inc_subtensor "
-            "advanced_inc_subtensor1 advanced_set_subtensor advanced_set_subtensor1 "
-            "advanced_subtensor advanced_subtensor1 as_index_variable "
-            "check_advanced_indexing_dimensions check_and_reject_bool get_canonical_form_slice "
-            "get_idx_list make_constant sparse_module_ref"
+            "advanced_boolean_set_subtensor advanced_boolean_subtensor advanced_inc_subtensor advanced_inc_subtensor1 "
+            "advanced_set_subtensor advanced_set_subtensor1 advanced_subtensor advanced_subtensor1 as_index_variable "
+            "check_advanced_indexing_dimensions check_and_reject_bool get_canonical_form_slice get_idx_list "
+            "make_constant sparse_module_ref MakeSlice NoneConst NoneTypeT SliceType make_slice"
         ),
         "theano": "config gof theano",
         "..": "scal=scalar",
@@ -78,7 +77,6 @@ else:
         "..gof.utils": "MethodNotDefined hashtype",
         "..gof.params_type": "ParamsType",
         ".basic": "alloc",
-        ".type_other": "MakeSlice NoneConst NoneTypeT SliceType make_slice",
         "..printing": "pprint",
     }
     __getattr__, __dir__ = lazy_names(__name__, __package__, LAZY)

@@ -25,7 +25,7 @@ from .nnet import (
 )
 
 if TYPE_CHECKING:
-    from . import (abstract_conv as abstract_conv, bn as bn, sigm as sigm)
+    from . import abstract_conv as abstract_conv, bn as bn, sigm as sigm
     from theano_tensor.elemwise.inplace import sigmoid_inplace as sigmoid_inplace
     from theano_tensor.nnet.convolution import ConvOp as ConvOp, abstract_conv2d as abstract_conv2d
     from theano_tensor.nnet.bn import (
@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     )
 else:
     __getattr__, __dir__ = lazy_names(__name__, __package__, {
-        ".": "abstract_conv bn neighbours sigm",
+        ".": "abstract_conv bn sigm",
         "theano_tensor.elemwise.inplace": "sigmoid_inplace",
         "theano_tensor.nnet.convolution": "ConvOp abstract_conv2d",
         "theano_tensor.nnet.bn": "batch_normalization batch_normalization_test batch_normalization_train",
