@@ -153,7 +153,8 @@ class _Loader:
                 return
         find, directory = lazy_names(name, None, {})
         module.__doc__ = row[_DOCSTRING]
-        public = [item for item in _places(further_names(name)) if not item.startswith("_")]
+        places = _places(further_names(name)).items()
+        public = [item for item, place in places if place[1] != _MODULE and not item.startswith("_")]
         vars(module).update(__getattr__=find, __dir__=directory, __all__=sorted(public))
         if _WARNING in row:
             warnings.warn(row[_WARNING], DeprecationWarning, stacklevel=2)

@@ -22,7 +22,7 @@ from theano_graph import (
     walk as _walk,
 )
 
-from ..compat import cmp
+from .._compat import cmp
 
 # ---- Walks over graphs with the orders and results that programs for Theano 1.0 rely on
 

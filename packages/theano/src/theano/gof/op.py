@@ -134,7 +134,7 @@ if TYPE_CHECKING:
     from theano import theano as theano
     from theano_graph import FunctionGraph as FunctionGraph, config as config
 
-    from ..compat import PY3 as PY3
+    from .._compat import PY3 as PY3
     from . import graph as graph, utils as utils
 else:
     __getattr__, __dir__ = lazy_names(
@@ -142,7 +142,7 @@ else:
         __package__,
         {
             "theano_graph": "FunctionGraph config",
-            "..compat": "PY3",
+            ".._compat": "PY3",
             "theano": "theano",
             ".": "graph utils",
         },

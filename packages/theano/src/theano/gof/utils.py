@@ -64,7 +64,7 @@ __all__ = [
 if TYPE_CHECKING:
     from theano_graph import config as config
 
-    from ..compat import PY3 as PY3
+    from .._compat import PY3 as PY3
     from ._historical_utils import (
         ABORT as ABORT,
         ANY_TYPE as ANY_TYPE,
@@ -101,6 +101,6 @@ else:
                 "scratchpad simple_types string_types to_return_values type_guard undef unique"
             ),
             "theano_graph": "config",
-            "..compat": "PY3",
+            ".._compat": "PY3",
         },
     )

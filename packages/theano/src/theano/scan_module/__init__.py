@@ -1,6 +1,7 @@
 """Loops."""
 
 from .._names import lazy_names
+from . import _optimizers as _optimizers
 
 # Names of names.toml, written by tools/generate_names.py.
 # fmt: off

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import theano_tensor as T
-from theano_graph import Apply, Variable, config
+from theano_graph import Apply, Variable, config, describe, format_error
 from theano_linker_c.cop import blas_arguments, blas_declarations
 from theano_linker_c.scalar import upcast
-from theano_tensor import ShapeError, TensorType, as_tensor_variable, dimshuffle
+from theano_tensor import AllocDiag, ShapeError, TensorType, as_tensor_variable, dimshuffle
 from theano_tensor.elemwise import DimShuffle
 from theano_tensor.gradient import DisconnectedType
 from theano_tensor.linalg import Lstsq, hints, lstsq as _solution, rewrites as linalg_rules
@@ -420,3 +420,23 @@ def make_ger_destructive(node: Apply) -> Any:
 
 use_scipy_blas = in2out(use_scipy_ger)
 make_scipy_blas_destructive = in2out(make_ger_destructive)
+
+
+# ---- The op `nlinalg.alloc_diag`: a matrix with a vector on its diagonal, and nothing else
+
+
+class _DiagonalOfMatrix(AllocDiag):
+    """Makes the nodes of `AllocDiag`, which takes stacks of vectors, too, for one vector only."""
+
+    def make_node(self, x: Any) -> Apply:
+        """Apply to a vector; TypeError for other dimensions."""
+        variable = as_tensor_variable(x)
+        if variable.type.ndim != 1:
+            what = f"alloc_diag: a vector is wanted, not a tensor of {variable.type.ndim} dimensions"
+            raise TypeError(
+                format_error(what, context=[describe(variable)], hint="apply theano.tensor.AllocDiag() to it")
+            )
+        return AllocDiag().make_node(variable)
+
+
+alloc_diag = _DiagonalOfMatrix()

@@ -9,7 +9,6 @@ import numpy as np
 
 from theano_graph import Apply, Op, Variable, batch_rule, describe, format_error
 from theano_tensor import (
-    AllocDiag,
     Bartlett,
     DisconnectedType,
     FillDiagonal,
@@ -273,26 +272,6 @@ class Tile(Op):
 
 
 batch_rule.register(Default, Mean, PermuteRowElements, Tile, Tri)(run_in_a_loop)
-
-
-# ---- The op `nlinalg.alloc_diag`: a matrix with a vector on its diagonal, and nothing else
-
-
-class _DiagonalOfMatrix(AllocDiag):
-    """Makes the nodes of `AllocDiag`, which takes stacks of vectors, too, for one vector only."""
-
-    def make_node(self, x: Any) -> Apply:
-        """Apply to a vector; TypeError for other dimensions."""
-        variable = as_tensor_variable(x)
-        if variable.type.ndim != 1:
-            what = f"alloc_diag: a vector is wanted, not a tensor of {variable.type.ndim} dimensions"
-            raise TypeError(
-                format_error(what, context=[describe(variable)], hint="apply theano.tensor.AllocDiag() to it")
-            )
-        return AllocDiag().make_node(variable)
-
-
-alloc_diag = _DiagonalOfMatrix()
 
 
 # ---- Cumulative sums, differences and repetitions as the ops that Theano 1.0 had for them

@@ -34,8 +34,7 @@ from theano_tensor.linalg import (
 )
 
 from .._names import lazy_names
-from ._linear_algebra import lstsq as lstsq
-from ._old_ops import alloc_diag as alloc_diag
+from ._linear_algebra import alloc_diag as alloc_diag, lstsq as lstsq
 
 extract_diag = ExtractDiag()
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         batch_normalization as batch_normalization, batch_normalization_test as batch_normalization_test,
         batch_normalization_train as batch_normalization_train,
     )
-    from ._corr import (
+    from ._conv_rewrites import (
         conv2d as conv2d, conv2d_grad_wrt_inputs as conv2d_grad_wrt_inputs, conv2d_transpose as conv2d_transpose,
         conv3d as conv3d, separable_conv2d as separable_conv2d, separable_conv3d as separable_conv3d,
     )
@@ -71,7 +71,7 @@ else:
         "theano_tensor.elemwise.inplace": "sigmoid_inplace",
         "theano_tensor.nnet.convolution": "ConvOp abstract_conv2d",
         "theano_tensor.nnet.bn": "batch_normalization batch_normalization_test batch_normalization_train",
-        "._corr": "conv2d conv2d_grad_wrt_inputs conv2d_transpose conv3d separable_conv2d separable_conv3d",
+        "._conv_rewrites": "conv2d conv2d_grad_wrt_inputs conv2d_transpose conv3d separable_conv2d separable_conv3d",
         ".sigm": "ScalarSigmoid scalar_sigmoid",
         ".nnet": (
             "sparse_block_dot h_softmax confusion_matrix local_advanced_indexing_crossentropy_onehot "

@@ -1,9 +1,11 @@
-"""Local optimizers of convolutions, and the diagonals that convolutions in three dimensions sum."""
+"""Convolutions with the rewrites that give them the ops of Theano 1.0, and diagonals, which convolutions in 3D sum."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, cast
+from collections.abc import Callable, Sequence
+from functools import wraps
+from inspect import signature
+from typing import Any, ParamSpec, TypeVar, cast
 
 import numpy as np
 
@@ -11,6 +13,7 @@ from theano_graph import Apply, Op, Variable, batch_rule, format_error, pullback
 from theano_linker_c import optdb
 from theano_tensor import Tensor, as_tensor_variable, dimshuffle, zeros_like
 from theano_tensor.batching import run_in_a_loop
+from theano_tensor.nnet import convolution as _convolution
 from theano_tensor.nnet.blocksparse import SparseBlockGemv, SparseBlockOuter
 from theano_tensor.nnet.convolution import (
     AbstractConv2d,
@@ -21,6 +24,10 @@ from theano_tensor.nnet.convolution import (
     AbstractConv3d_gradWeights,
     BaseAbstractConv,
     ConvOp,
+    conv2d as conv2d,
+    conv3d as conv3d,
+    separable_conv2d as separable_conv2d,
+    separable_conv3d as separable_conv3d,
 )
 
 from ...gof.opt import TopoOptimizer, copy_stack_trace, local_optimizer
@@ -394,3 +401,43 @@ optdb.register(
 
 
 batch_rule.register(DiagonalSubtensor, IncDiagonalSubtensor)(run_in_a_loop)
+
+
+# ---- Convolutions, with the rewrites that give them the ops of Theano 1.0 in compiled functions
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _with_lengths(function: Callable[P, R], name: str) -> Callable[P, R]:
+    """Return the function, which then insists on the lengths along which filters slide: several may be possible."""
+    declared = signature(function)
+    required = declared.replace(
+        parameters=[p.replace(default=p.empty) if p.name == name else p for p in declared.parameters.values()]
+    )
+    first_length = 2
+
+    @wraps(function)
+    def insisting(*args: P.args, **kwargs: P.kwargs) -> R:
+        shape: Any = required.bind(*args, **kwargs).arguments[name]
+        hint = "say at least the lengths along the axes along which filters slide"
+        if shape is None:
+            raise TypeError(format_error(f"{function.__name__}: {name} is None", hint=hint))
+        if isinstance(shape, Variable):
+            raise ValueError(
+                format_error(f"{function.__name__}: {name} is a list of lengths, not one variable", hint=hint)
+            )
+        lengths: Sequence[Any] = list(shape)
+        if None in [n for n in (lengths[first_length:] or lengths) if not isinstance(n, Variable)]:
+            raise ValueError(format_error(f"{function.__name__}: {name} = {shape} has no lengths", hint=hint))
+        return function(*args, **kwargs)
+
+    insisting.__signature__ = required  # type: ignore[attr-defined]  # read by inspect.signature
+    return insisting
+
+
+conv2d_grad_wrt_inputs = _with_lengths(_convolution.conv2d_grad_wrt_inputs, "input_shape")
+conv3d_grad_wrt_inputs = _with_lengths(_convolution.conv3d_grad_wrt_inputs, "input_shape")
+conv2d_grad_wrt_weights = _with_lengths(_convolution.conv2d_grad_wrt_weights, "filter_shape")
+conv3d_grad_wrt_weights = _with_lengths(_convolution.conv3d_grad_wrt_weights, "filter_shape")
+conv2d_transpose = _with_lengths(_convolution.conv2d_transpose, "output_shape")

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import wraps
+from collections.abc import Sequence
 from importlib.util import find_spec
-from inspect import signature
-from typing import Any, ClassVar, ParamSpec, TypeVar
+from typing import Any, ClassVar
 
-from theano_graph import Apply, Variable, config, format_error
+from theano_graph import Apply, config, format_error
 from theano_linker_c.cop import OpenMPOp
 from theano_linker_c.scalar import upcast
 from theano_tensor import Tensor, as_tensor_variable
-from theano_tensor.nnet import convolution as _convolution
 from theano_tensor.nnet.convolution import (
     AbstractConv,
     AbstractConv_gradInputs,
@@ -26,46 +23,6 @@ from theano_tensor.shape import lengths_of
 # ---- Whether SciPy is there, with whose convolutions tests compare those of Theano
 
 imported_scipy_signal = find_spec("scipy") is not None
-
-
-# ---- Convolutions, with the rewrites that give them the ops of Theano 1.0 in compiled functions
-
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-def _with_lengths(function: Callable[P, R], name: str) -> Callable[P, R]:
-    """Return the function, which then insists on the lengths along which filters slide: several may be possible."""
-    declared = signature(function)
-    required = declared.replace(
-        parameters=[p.replace(default=p.empty) if p.name == name else p for p in declared.parameters.values()]
-    )
-    first_length = 2
-
-    @wraps(function)
-    def insisting(*args: P.args, **kwargs: P.kwargs) -> R:
-        shape: Any = required.bind(*args, **kwargs).arguments[name]
-        hint = "say at least the lengths along the axes along which filters slide"
-        if shape is None:
-            raise TypeError(format_error(f"{function.__name__}: {name} is None", hint=hint))
-        if isinstance(shape, Variable):
-            raise ValueError(
-                format_error(f"{function.__name__}: {name} is a list of lengths, not one variable", hint=hint)
-            )
-        lengths: Sequence[Any] = list(shape)
-        if None in [n for n in (lengths[first_length:] or lengths) if not isinstance(n, Variable)]:
-            raise ValueError(format_error(f"{function.__name__}: {name} = {shape} has no lengths", hint=hint))
-        return function(*args, **kwargs)
-
-    insisting.__signature__ = required  # type: ignore[attr-defined]  # read by inspect.signature
-    return insisting
-
-
-conv2d_grad_wrt_inputs = _with_lengths(_convolution.conv2d_grad_wrt_inputs, "input_shape")
-conv3d_grad_wrt_inputs = _with_lengths(_convolution.conv3d_grad_wrt_inputs, "input_shape")
-conv2d_grad_wrt_weights = _with_lengths(_convolution.conv2d_grad_wrt_weights, "filter_shape")
-conv3d_grad_wrt_weights = _with_lengths(_convolution.conv3d_grad_wrt_weights, "filter_shape")
-conv2d_transpose = _with_lengths(_convolution.conv2d_transpose, "output_shape")
 
 
 # ---- Convolutions as products of matrices, under the names that graphs of Theano 1.0 show
