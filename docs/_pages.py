@@ -12,7 +12,7 @@ from _gallery import gallery_pages
 from _made import made_page
 
 import generate_contracts
-from theano._unread_flags import UNHEEDED
+from theano._old_flags import UNHEEDED
 from theano.compile.mode import optdb
 from theano_graph import TheanoError, config
 from theano_optimize import NodeRewriter, RewriteDatabase

@@ -30,9 +30,6 @@ MIRRORS = {
     UMBRELLA / "sparse" / "__init__.py": ".basic",
     UMBRELLA / "tensor" / "__init__.py": ".basic",
     UMBRELLA / "graph" / "basic.py": "..gof.graph",
-    UMBRELLA / "graph" / "opt.py": "..gof.opt",
-    UMBRELLA / "sandbox" / "conv.py": "..tensor.nnet.conv",
-    UMBRELLA / "tensor" / "inplace.py": "theano_tensor.elemwise.inplace",
     UMBRELLA / "typed_list" / "__init__.py": ".basic",
 }
 

@@ -143,7 +143,7 @@ def block(module: str, data: Mapping[str, Table]) -> str:
     dots = "." * (depth + (path_of(module).name == "__init__.py"))
     lines = [BEGIN, "# fmt: off", "# isort: off"]
     if lazy:
-        lines += ["from typing import TYPE_CHECKING", "", f"from {dots}_lazy import lazy_names", ""]
+        lines += ["from typing import TYPE_CHECKING", "", f"from {dots}_names import lazy_names", ""]
     for source, words in eager(table):
         lines += import_lines(source, words)
     if lazy:

@@ -77,7 +77,7 @@ class TestGeneratedNames(unittest.TestCase):
         self.assertIn(f"from .basic import {names}\n", text)
         self.assertIn('".": "signal",', text)
         self.assertIn('".basic": "verify_grad",', text)
-        self.assertIn("from .._lazy import lazy_names", text)
+        self.assertIn("from .._names import lazy_names", text)
         self.assertNotIn("_hidden as", text)
 
     def test_a_change_of_the_table_is_noticed(self) -> None:

@@ -19,7 +19,7 @@ import theano
 import theano.tensor as T
 from theano._doctor import main as doctor
 from theano._nose import main as nose
-from theano._unread_flags import is_former
+from theano._old_flags import is_former
 from theano_linker_c.cache_tool import main as cache_tool
 from theano_testing.tiers import slow
 

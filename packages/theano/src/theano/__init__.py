@@ -35,6 +35,7 @@ with collector_paused(lasting=True):
         shorten_tracebacks,
     )
     from theano_linker_c import (
+        Container as Container,
         Function as Function,
         FunctionMaker as FunctionMaker,
         In as In,
@@ -53,6 +54,13 @@ with collector_paused(lasting=True):
         predefined_optimizers as predefined_optimizers,
         shared_constructor as shared_constructor,
     )
+    from theano_linker_c.linkers import (
+        CLinker as CLinker,
+        DualLinker as DualLinker,
+        OpWiseCLinker as OpWiseCLinker,
+        PerformLinker as PerformLinker,
+    )
+    from theano_linker_c.ops import as_op as as_op
     from theano_scan import (
         foldl as foldl,
         foldr as foldr,
@@ -77,7 +85,6 @@ with collector_paused(lasting=True):
     )
 
     from . import (
-        compat as compat,
         compile as compile,
         configdefaults as configdefaults,
         configparser as configparser,
@@ -86,35 +93,27 @@ with collector_paused(lasting=True):
         ifelse as ifelse,
         misc as misc,
         printing as printing,
-        raise_op as raise_op,
         sandbox as sandbox,
         scalar as scalar,
         scan_module as scan_module,
         tensor as tensor,
         typed_list as typed_list,
-        updates as updates,
-        version as version,
     )
-    from ._announced import announce
-    from ._graph_copies import clone as clone
-    from ._homes import settle
-    from ._keywords import also_called
-    from ._lazy import functions_of_gradients, lazy_names
-    from ._logging import (
+    from ._names import also_called, announce, functions_of_gradients, lazy_names, load_shadowed_modules, settle
+    from ._nose import test as test
+    from ._version import __version__ as __version__
+    from .compile import SymbolicInput as SymbolicInput, SymbolicOutput as SymbolicOutput
+    from .compile._pfunc import Param as Param, pfunc as pfunc
+    from .configdefaults import (
         disable_log_handler as disable_log_handler,
         has_handlers as has_handlers,
         logging_default_handler as logging_default_handler,
         theano_logger as theano_logger,
     )
-    from ._nose import test as test
-    from ._version import __version__ as __version__
-    from .compile.io import SymbolicInput as SymbolicInput, SymbolicOutput as SymbolicOutput
-    from .compile.ops import as_op as as_op
-    from .compile.pfunc import Param as Param, pfunc as pfunc
     from .configparser import change_flags as change_flags
-    from .gof.cc import CLinker as CLinker, DualLinker as DualLinker, OpWiseCLinker as OpWiseCLinker
-    from .gof.link import Container as Container, LocalLinker as LocalLinker, PerformLinker as PerformLinker
-    from .misc.safe_asarray import _asarray as _asarray
+    from .gof._linkers import LocalLinker as LocalLinker
+    from .misc._tools import _asarray as _asarray
+    from .scan_module._helpers import clone as clone
 
 import theano as theano  # programs write `from theano import theano`
 
@@ -131,6 +130,7 @@ announce_words("theano._words")
 configdefaults.start()
 announce()
 settle()
+load_shadowed_modules()
 _note_library()
 differentiate_functions_by(functions_of_gradients)
 shorten_tracebacks()
@@ -141,18 +141,16 @@ rpath = _os.path.realpath(__path__[0])
 p = _os.path.dirname(rpath)
 
 if TYPE_CHECKING:
+    from theano_linker_c.export import export_c as export_c
+
     from . import (
-        assert_op as assert_op,
         distributed as distributed,
-        export as export,
         functional as functional,
         gpuarray as gpuarray,
         graph as graph,
-        pathparse as pathparse,
         random as random,
         tests as tests,
     )
-    from .export import export_c as export_c
     from .functional import jit as jit
     from .gof import OpenMPOp as OpenMPOp, object2 as object2, opt as opt, toolbox as toolbox, utils as utils
 else:

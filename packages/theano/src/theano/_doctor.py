@@ -23,11 +23,11 @@ from theano_linker_c.kernels import blas_address
 from theano_linker_c.program import HAS_RUNTIME
 
 from . import function, tensor
-from ._lazy import devices
+from ._names import devices
 from ._nose import LAYERS
-from ._processors import cpuCount
-from ._unread_flags import NEW_DEVICES, UNHEEDED, is_former, is_former_device
+from ._old_flags import NEW_DEVICES, UNHEEDED, is_former, is_former_device
 from ._version import __version__
+from .misc._tools import cpuCount
 
 _DESCRIPTION = """\
 Tells which compiler, BLAS, threads, cache and devices Theano uses here, how it found them, and a cure for
@@ -300,7 +300,7 @@ def _devices() -> Iterator[Finding]:
     former = is_former_device(device_name)
     device_name = "cpu" if former else device_name
     lost = device_name != "cpu" and not devices_module.moves_computation()
-    advice = "theano.gpuarray.type.get_context(None) says why; without it functions run on the CPU" if lost else ""
+    advice = "theano.gpuarray._ops.get_context(None) says why; without it functions run on the CPU" if lost else ""
     yield Finding("devices", "device", device_name, config.source_of("device"), "bad" if lost else "ok", advice)
     for finding in devices_module.device_report():
         # Who computes on the CPU, or by another driver, lacks nothing.

@@ -7,13 +7,15 @@ from types import MappingProxyType
 
 from theano_graph.safe_loading import ClassWord, Word, class_words
 
-from ._homes import HOMES
+from ._names import HOMES
 
 #: Classes by modules.
 _CLASSES = MappingProxyType(
     {
-        "theano.raise_op": "Raise",
-        "theano.scalar._shared_numbers": "ScalarSharedVariable",
+        "theano.tensor._old_ops": (
+            "Raise CumOp CumprodOp CumsumOp DiffOp RepeatOp Default Mean PermuteRowElements Tile Tri"
+        ),
+        "theano.scalar._historical": "ScalarSharedVariable",
         "theano.sparse._historical": (
             "AddSSData CSMGrad ColScaleCSC EqualSD EqualSS GreaterEqualSD GreaterEqualSS GreaterThanSD "
             "GreaterThanSS LessEqualSD LessEqualSS LessThanSD LessThanSS MulSV NotEqualSD NotEqualSS "
@@ -23,30 +25,23 @@ _CLASSES = MappingProxyType(
             "AddSD_ccode CSMGradC MulSDCSC MulSDCSR MulSVCSR SamplingDotCSR StructuredAddSVCSR "
             "StructuredDotCSC StructuredDotCSR"
         ),
-        "theano.tensor._expression_ops": "ExpressionOp",
-        "theano.tensor._lstsq": "lstsq",
-        "theano.tensor._max_and_argmax": "MaxAndArgmax",
-        "theano.tensor._old_extra_ops": "CumOp CumprodOp CumsumOp DiffOp RepeatOp",
-        "theano.tensor._old_ops": "Default Mean PermuteRowElements Tile Tri",
-        "theano.tensor.blas_c": "CGemv CGer",
-        "theano.tensor.blas_scipy": "ScipyGer",
-        "theano.tensor.fourier": "Fourier",
-        "theano.tensor.nnet._bn_ops": (
-            "AbstractBatchNormInference AbstractBatchNormTrain AbstractBatchNormTrainGrad BNComposite"
+        "theano.tensor._expression_ops": "ExpressionOp Fourier XlogX XlogY0",
+        "theano.tensor._linear_algebra": "lstsq CGemv CGer ScipyGer",
+        "theano.tensor._old_rewrites": "MaxAndArgmax",
+        "theano.tensor.nnet._layer_ops": (
+            "AbstractBatchNormInference AbstractBatchNormTrain AbstractBatchNormTrainGrad BNComposite Images2Neibs"
         ),
         "theano.tensor.nnet._corr": (
             "Corr3dMM Corr3dMM_gradInputs Corr3dMM_gradWeights CorrMM CorrMM_gradInputs CorrMM_gradWeights"
         ),
-        "theano.tensor.nnet._diagonals": "DiagonalSubtensor IncDiagonalSubtensor",
-        "theano.tensor.nnet._images2neibs": "Images2Neibs",
-        "theano.tensor.nnet._softmax_ops": (
+        "theano.tensor.nnet._conv_rewrites": "DiagonalSubtensor IncDiagonalSubtensor",
+        "theano.tensor.nnet._softmax": (
             "CrossentropyCategorical1Hot CrossentropyCategorical1HotGrad CrossentropySoftmax1HotWithBiasDx "
             "CrossentropySoftmaxArgmax1HotWithBias Prepend_scalar_constant_to_each_row "
             "Prepend_scalar_to_each_row SoftmaxGrad SoftmaxWithBias"
         ),
         "theano.tensor.signal._pool_ops": "DownsampleFactorMaxGradGrad MaxPoolRop PoolGrad",
-        "theano.tensor.type_other": "MakeSlice NoneTypeT SliceConstant SliceType",
-        "theano.tensor.xlogx": "XlogX XlogY0",
+        "theano.tensor._index_tools": "MakeSlice NoneTypeT SliceConstant SliceType",
     }
 )
 #: Modules of classes that no archive may hold: functions, and state of debugging.

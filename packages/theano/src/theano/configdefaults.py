@@ -1,16 +1,47 @@
-"""The one configuration object, the flags that count once, at import, and their effects."""
+"""The one configuration object, the logger, the flags that count once, at import, and their effects."""
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 import theano_gpuarray as _flags_of_devices  # noqa: F401  # it declares them
-from theano_graph import EnumFlag, add_flag, config as config, warn_user
+from theano_graph import EnumFlag, add_flag, config, warn_user
 
-from ._lazy import devices, lazy_names
-from ._unread_flags import is_former_device, obsolete_text, read_settings, warn_default as warn_default
+from ._names import devices, lazy_names
+from ._old_flags import is_former_device, obsolete_text, read_settings
+
+# ---- The handler of the package's log messages
+
+#: The logger above all others of the package.
+theano_logger = logging.getLogger("theano")
+
+#: A handler that writes to the standard error stream; programs exchange it for one of their own.
+logging_default_handler = logging.StreamHandler()
+
+
+def has_handlers(logger: logging.Logger) -> bool:
+    """Tell whether a logger, or one above it that it hands messages to, has a handler."""
+    return logger.hasHandlers()
+
+
+def disable_log_handler(logger: logging.Logger | None = None, handler: logging.Handler | None = None) -> None:
+    """Take a handler, or all of them, away from a logger: ``theano`` by default.
+
+    Examples
+    --------
+    >>> disable_log_handler()
+    >>> logging.getLogger("theano").handlers
+    []
+    """
+    chosen = logging.getLogger("theano") if logger is None else logger
+    for handlers in list(chosen.handlers) if handler is None else [handler]:
+        chosen.removeHandler(handlers)
+
+
+# ---- The one configuration object, the flags that count once, at import, and their effects
 
 _REACTIONS = ("warn", "raise", "call", "print", "log")
 
@@ -76,14 +107,7 @@ def start() -> None:
 if TYPE_CHECKING:
     from theano import theano as theano
 
-    from ._device_flags import (
-        SUPPORTED_DNN_CONV_ALGO_BWD_DATA as SUPPORTED_DNN_CONV_ALGO_BWD_DATA,
-        SUPPORTED_DNN_CONV_ALGO_BWD_FILTER as SUPPORTED_DNN_CONV_ALGO_BWD_FILTER,
-        SUPPORTED_DNN_CONV_ALGO_FWD as SUPPORTED_DNN_CONV_ALGO_FWD,
-        SUPPORTED_DNN_CONV_ALGO_RUNTIME as SUPPORTED_DNN_CONV_ALGO_RUNTIME,
-        SUPPORTED_DNN_CONV_PRECISION as SUPPORTED_DNN_CONV_PRECISION,
-    )
-    from ._platform_names import (
+    from ._config_variables import (
         compiledir_format_dict as compiledir_format_dict,
         compiledir_format_keys as compiledir_format_keys,
         default_base_compiledir as default_base_compiledir,
@@ -113,21 +137,17 @@ if TYPE_CHECKING:
         StrParam as StrParam,
         TheanoConfigParser as TheanoConfigParser,
     )
-    from .misc.cpucount import cpuCount as cpuCount
+    from .misc._tools import cpuCount as cpuCount
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         __package__,
         {
-            "._platform_names": (
+            "._config_variables": (
                 "compiledir_format_dict compiledir_format_keys default_base_compiledir default_compiledir "
                 "default_compiledir_format default_compiledirname filter_mode filter_vm_lazy floatX_convert "
                 "gcc_version_str get_home_dir good_seed_param is_valid_check_preallocated_output_param local_bitwidth "
                 "python_int_bitwidth short_platform split_version"
-            ),
-            "._device_flags": (
-                "SUPPORTED_DNN_CONV_ALGO_BWD_DATA SUPPORTED_DNN_CONV_ALGO_BWD_FILTER SUPPORTED_DNN_CONV_ALGO_FWD "
-                "SUPPORTED_DNN_CONV_ALGO_RUNTIME SUPPORTED_DNN_CONV_PRECISION"
             ),
             ".configparser": (
                 "AddConfigVar BoolParam ConfigParam EnumStr FloatParam IntParam StrParam THEANO_FLAGS_DICT "

@@ -21,7 +21,7 @@ from theano_graph import (
     parse_settings,
 )
 
-from ._lazy import lazy_names
+from ._names import lazy_names
 
 __all__ = [
     "THEANO_FLAGS",
@@ -207,6 +207,7 @@ class change_flags(ChangedFlags):
 if TYPE_CHECKING:
     from theano import theano as theano
 
+    from ._compat import PY3 as PY3
     from ._config_variables import (
         TheanoConfigWarning as TheanoConfigWarning,
         config_files_from_theanorc as config_files_from_theanorc,
@@ -217,7 +218,6 @@ if TYPE_CHECKING:
         theano_raw_cfg as theano_raw_cfg,
         variables,
     )
-    from .compat import PY3 as PY3
     from .gof._historical_utils import string_types as string_types
 
     _config_var_list = variables
@@ -230,7 +230,7 @@ else:
                 "TheanoConfigWarning _config_var_list=variables config_files_from_theanorc fetch_val_for_key "
                 "get_config_hash parse_config_string theano_cfg theano_raw_cfg"
             ),
-            ".compat": "PY3",
+            "._compat": "PY3",
             ".gof._historical_utils": "string_types",
             "theano": "theano",
         },

@@ -22,7 +22,7 @@ from .gof.op import get_debug_values as get_debug_values
 
 from typing import TYPE_CHECKING
 
-from ._lazy import from_testing
+from ._names import from_testing
 
 ConsiderConstant = ZeroGrad
 consider_constant_ = ConsiderConstant()

@@ -5,8 +5,8 @@ from theano_linker_c.modes import optdb as optdb
 from theano_tensor import TensorType as TensorType
 from theano_tensor.control import IfElse as IfElse, cond_make_inplace as cond_make_inplace, ifelse as ifelse
 
-from ._graph_copies import clone as clone
-from ._lazy import lazy_names
+from ._names import lazy_names
+from .scan_module._helpers import clone as clone
 
 __all__ = ["Apply", "IfElse", "Op", "TensorType", "clone", "cond_make_inplace", "ifelse", "optdb"]
 

@@ -11,19 +11,18 @@ from theano_graph import (
     to_mermaid as to_mermaid, var_descriptor as var_descriptor,
 )
 from theano_linker_c import Function as Function, Print as Print, SharedVariable as SharedVariable
-from ._pictures import PictureError as PictureError, pydotprint as pydotprint
-from ._printers import (
-    IgnorePrinter as IgnorePrinter, LeafPrinter as LeafPrinter, VALID_ASSOC as VALID_ASSOC,
-    _TagGenerator as _TagGenerator, default_colorCodes as default_colorCodes, greek as greek, hex_digest as hex_digest,
-    leaf_printer as leaf_printer, position_independent_str as position_independent_str, special as special,
-    use_ascii as use_ascii,
+from ._pictures import (
+    PictureError as PictureError, pydotprint as pydotprint, IgnorePrinter as IgnorePrinter, LeafPrinter as LeafPrinter,
+    VALID_ASSOC as VALID_ASSOC, _TagGenerator as _TagGenerator, default_colorCodes as default_colorCodes,
+    greek as greek, hex_digest as hex_digest, leaf_printer as leaf_printer,
+    position_independent_str as position_independent_str, special as special, use_ascii as use_ascii,
 )
 # isort: on
 # fmt: on
 # End of the names of names.toml.
 
 
-from ._lazy import borrowed, pydot_library
+from ._names import borrowed, pydot_library
 
 PPrinter = PrettyPrinter
 default_printer = DefaultPrinter()

@@ -10,7 +10,7 @@ import numpy as np
 
 import theano
 import theano.tensor as T
-from theano.gpuarray._dnn_transformer_layers import GridLayer, GridLayerGrad, SamplerLayer, SamplerLayerGrad
+from theano.gpuarray._dnn_transformer import GridLayer, GridLayerGrad, SamplerLayer, SamplerLayerGrad
 from theano_tensor.device.dnn import GpuDnnLayer, LayerOp
 from theano_testing.tiers import slow
 

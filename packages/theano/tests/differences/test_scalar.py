@@ -23,7 +23,7 @@ class TestNoSympy(unittest.TestCase):
             def diff(self, symbol: str) -> str:
                 return f"2 * {symbol}"
 
-        with mock.patch("theano.scalar._from_sympy.sympy_dtype", return_value="double"):
+        with mock.patch("theano.scalar._historical.sympy_dtype", return_value="double"):
             x = theano.scalar.float64("x")
             square = basic_sympy.SymPyCCode(["x"], Square())(x)
             self.assertEqual(theano.grad(square, x).owner.op.expr, "2 * x")

@@ -192,7 +192,7 @@ class MeanwhileTests(StoredTestCase):
             with self.subTest(value=value), mock.patch(f"{groups}.MAX_OPERANDS", value):
                 self.assertEqual([name for name, _ in changed()][1:], names_found)
         # Names in small letters are no constants, and new ones have not been read by anybody.
-        with mock.patch(f"{groups}.NEW", 1, create=True), mock.patch("theano.tensor._tolerances.float16_atol", 1.0):
+        with mock.patch(f"{groups}.NEW", 1, create=True), mock.patch("theano.tensor._historical.float16_atol", 1.0):
             self.assertEqual(len(changed()), 1)
 
     def test_another_version_of_the_library_is_installed(self) -> None:

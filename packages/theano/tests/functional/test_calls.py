@@ -12,7 +12,7 @@ import numpy as np
 import theano
 import theano.tensor as T
 from theano.functional import Jitted, LeakError, grad, hessian, jacobian, jvp, vjp
-from theano.functional._memoized import MEMO
+from theano.functional._jit import MEMO
 
 
 class Point(NamedTuple):

@@ -3,28 +3,27 @@
 # Names of names.toml, written by tools/generate_names.py.
 # fmt: off
 # isort: off
-from . import (
-    builders as builders, debugmode as debugmode, function_module as function_module, io as io, mode as mode,
-    monitormode as monitormode, nanguardmode as nanguardmode, ops as ops, profiling as profiling,
-    sharedvalue as sharedvalue,
-)
-from theano_graph import Variable as Variable, config as config
+from . import debugmode as debugmode, mode as mode, nanguardmode as nanguardmode
+from theano_graph import Variable as Variable, config as config, io_connection_pattern as io_connection_pattern
 from theano_tensor.gradient import DisconnectedType as DisconnectedType, NullType as NullType
-from .builders import (
-    OpFromGraph as OpFromGraph, inline_ofg_expansion as inline_ofg_expansion,
-    io_connection_pattern as io_connection_pattern,
-)
+from theano_tensor.builders import OpFromGraph as OpFromGraph, inline_ofg_expansion as inline_ofg_expansion
 from .debugmode import DebugMode as DebugMode
-from .function import function as function, function_dump as function_dump
-from .function_module import (
-    AliasedMemoryError as AliasedMemoryError, DUPLICATE as DUPLICATE, Function as Function,
-    FunctionMaker as FunctionMaker, Supervisor as Supervisor, UnusedInputError as UnusedInputError,
-    alias_root as alias_root, check_equal as check_equal, convert_function_input as convert_function_input,
-    fgraph_updated_vars as fgraph_updated_vars, infer_reuse_pattern as infer_reuse_pattern,
-    is_same_graph as is_same_graph, ops_with_inner_function as ops_with_inner_function, orig_function as orig_function,
-    register_checker as register_checker, std_fgraph as std_fgraph,
+from theano_linker_c import (
+    function as function, function_dump as function_dump, Function as Function, FunctionMaker as FunctionMaker,
+    UnusedInputError as UnusedInputError, orig_function as orig_function, In as In, Out as Out,
+    SharedVariable as SharedVariable, shared as shared, shared_constructor as shared_constructor,
+    DeepCopyOp as DeepCopyOp, ViewOp as ViewOp, deep_copy_op as deep_copy_op, view_op as view_op,
 )
-from .io import In as In, Out as Out, SymbolicInput as SymbolicInput, SymbolicOutput as SymbolicOutput
+from ._historical import (
+    AliasedMemoryError as AliasedMemoryError, DUPLICATE as DUPLICATE, alias_root as alias_root,
+    check_equal as check_equal, convert_function_input as convert_function_input,
+    fgraph_updated_vars as fgraph_updated_vars, infer_reuse_pattern as infer_reuse_pattern,
+    ops_with_inner_function as ops_with_inner_function, register_checker as register_checker, std_fgraph as std_fgraph,
+    ScanProfileStats as ScanProfileStats, Shape as Shape, Shape_i as Shape_i, SymbolicInput as SymbolicInput,
+    SymbolicOutput as SymbolicOutput, shape_i as shape_i,
+)
+from theano_optimize import Supervisor as Supervisor
+from ..gof.graph import is_same_graph as is_same_graph
 from .mode import (
     AddDestroyHandler as AddDestroyHandler, AddFeatureOptimizer as AddFeatureOptimizer, FAST_COMPILE as FAST_COMPILE,
     FAST_RUN as FAST_RUN, Mode as Mode, OPT_FAST_COMPILE as OPT_FAST_COMPILE, OPT_FAST_RUN as OPT_FAST_RUN,
@@ -36,25 +35,25 @@ from .mode import (
     predefined_optimizers as predefined_optimizers, register_linker as register_linker, register_mode as register_mode,
     register_optimizer as register_optimizer,
 )
-from .monitormode import MonitorMode as MonitorMode
+from theano_linker_c.watch import MonitorMode as MonitorMode
 from .nanguardmode import NanGuardMode as NanGuardMode
-from .ops import (
-    DeepCopyOp as DeepCopyOp, FromFunctionOp as FromFunctionOp, Rebroadcast as Rebroadcast, Shape as Shape,
-    Shape_i as Shape_i, SpecifyShape as SpecifyShape, ViewOp as ViewOp, as_op as as_op, deep_copy_op as deep_copy_op,
-    register_deep_copy_op_c_code as register_deep_copy_op_c_code,
+from theano_linker_c.ops import (
+    FromFunctionOp as FromFunctionOp, as_op as as_op, register_deep_copy_op_c_code as register_deep_copy_op_c_code,
+    register_view_op_c_code as register_view_op_c_code,
+)
+from theano_tensor import (
+    Rebroadcast as Rebroadcast, SpecifyShape as SpecifyShape,
     register_rebroadcast_c_code as register_rebroadcast_c_code, register_shape_c_code as register_shape_c_code,
     register_shape_i_c_code as register_shape_i_c_code, register_specify_shape_c_code as register_specify_shape_c_code,
-    register_view_op_c_code as register_view_op_c_code, shape as shape, shape_i as shape_i,
-    specify_shape as specify_shape, view_op as view_op,
+    shape as shape, specify_shape as specify_shape,
 )
-from .pfunc import Param as Param, pfunc as pfunc, rebuild_collect_shared as rebuild_collect_shared
-from .profiling import ProfileStats as ProfileStats, ScanProfileStats as ScanProfileStats
-from .sharedvalue import SharedVariable as SharedVariable, shared as shared, shared_constructor as shared_constructor
+from ._pfunc import Param as Param, pfunc as pfunc, rebuild_collect_shared as rebuild_collect_shared
+from theano_linker_c.profiling import ProfileStats as ProfileStats
 # isort: on
 # fmt: on
 # End of the names of names.toml.
 
 
-from .._lazy import lazy_names
+from .._names import lazy_names
 
 __getattr__, __dir__ = lazy_names(__name__, __package__, {})

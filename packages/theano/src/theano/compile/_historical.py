@@ -11,8 +11,9 @@ import numpy as np
 from theano_graph import Apply, FunctionGraph, Variable, config, letters as char_from_number
 from theano_linker_c import Function, FunctionMaker, In, Out, ProfileStats
 from theano_linker_c.profiling import printer
-
-from ..gof.destroyhandler import DestroyHandler
+from theano_optimize import DestroyHandler
+from theano_tensor import ShapeI, ShapeOf, TensorType
+from theano_tensor.rewrites import known_shape_i as shape_i
 
 __all__ = [
     "DUPLICATE",
@@ -20,6 +21,8 @@ __all__ = [
     "DataDestroyed",
     "NoDuplicateOptWarningFilter",
     "ScanProfileStats",
+    "SymbolicInput",
+    "SymbolicOutput",
     "alias_root",
     "char_from_number",
     "check_eq",
@@ -32,12 +35,25 @@ __all__ = [
     "flatten",
     "infer_reuse_pattern",
     "ops_with_inner_function",
+    "expandable_types",
+    "Shape",
+    "Shape_i",
+    "shape_i",
+    "shape_i_op",
     "print_global_stats",
     "register_checker",
     "register_profiler_printer",
     "std_fgraph",
 ]
 
+SymbolicInput = In
+SymbolicOutput = Out
+#: The types whose dimensions may be made to broadcast.
+expandable_types: tuple[type, ...] = (TensorType,)
+#: `shape_i_op(i)` is the op for the length along axis i.
+shape_i_op = ShapeI
+Shape = ShapeOf
+Shape_i = ShapeI
 #: Marks a name that two inputs have.
 DUPLICATE = ["DUPLICATE"]
 #: Class of ops -> the name of their attribute with the function inside; the classes fill it in.

@@ -14,7 +14,7 @@ from theano_linker_c.debugmode import (
 )
 from theano_linker_c.ops import OutputGuard as OutputGuard
 from ..configparser import change_flags as change_flags
-from ..gof.link import raise_with_op as raise_with_op
+from ..gof._linkers import raise_with_op as raise_with_op
 from ._historical import (
     DataDestroyed as DataDestroyed, NoDuplicateOptWarningFilter as NoDuplicateOptWarningFilter,
     char_from_number as char_from_number, check_eq as check_eq, data_destroyed as data_destroyed,
@@ -26,7 +26,7 @@ from ._historical import (
 # End of the names of names.toml.
 
 
-from .._lazy import lazy_names
+from .._names import lazy_names
 from ..gof.op import Op as _Op, OpenMPOp as _OpenMPOp
 
 #: The `make_thunk` of ops that define none.

@@ -20,7 +20,7 @@ from typing import Any
 
 from theano_graph import Feature, FunctionGraph, debugprint
 
-from .._lazy import lazy_names
+from .._names import lazy_names
 from ..gof.opt import Optimizer
 from ..gof.optdb import EquilibriumDB, LocalGroupDB, TopoDB
 

@@ -7,12 +7,11 @@ from typing import Any
 
 from theano_graph import Apply, Diagram, DiagramShape, diagram, format_error
 from theano_linker_c import Function
+from theano_tensor.builders import OpFromGraph
 
 from .. import printing
-from .._colours import APPLY_COLOURS, NODE_COLOURS
-from .._lazy import borrowed, pydot_library
-from .._pictures import PictureError
-from ..compile.builders import OpFromGraph
+from .._names import borrowed, pydot_library
+from .._pictures import APPLY_COLOURS, NODE_COLOURS, PictureError
 
 #: Kinds of shapes that no node computes.
 INPUT_KINDS = ("input", "shared", "constant")

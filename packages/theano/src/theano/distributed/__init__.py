@@ -4,8 +4,8 @@ The processes are those of an engine that is there already: Dask, MPI, `concurre
 imported before it is used: ``pip install 'theano-stack[dask]'`` or ``'theano-stack[mpi]'``.
 """
 
+from ._gradients import DataParallel as DataParallel
 from ._map import map as map
-from ._trainer import DataParallel as DataParallel
 from ._training import data_parallel as data_parallel
 
 __all__ = ["DataParallel", "data_parallel", "map"]

@@ -1,18 +1,23 @@
-"""The two functions of a training step, and batches in parts."""
+"""Gradients on parts of a batch, their means, the agreement of workers, and the class of trainers."""
 
 from __future__ import annotations
 
+import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
+from weakref import ReferenceType, ref
 
 import numpy as np
 
 from theano_graph import Variable, describe, format_error
-from theano_linker_c import Function, SharedVariable, function
+from theano_linker_c import Container, Function, SharedVariable, function
 from theano_tensor import TensorType
 from theano_tensor.gradient import grad
 
-from ._states import States
+from ._packing import States
+
+# ---- The two functions of a training step, and batches in parts
 
 #: From gradients and parameters to updates: Lasagne's optimizers, for example.
 Rule = Callable[[list[Any], list[Any]], Mapping[Any, Any] | Iterable[tuple[Any, Any]]]
@@ -252,3 +257,209 @@ def mean_of_means(means: Sequence[Mean]) -> Mean:
             total = total + np.multiply(part, weight)
         gradients.append(np.asarray(total, dtype=parts[0].dtype))
     return Mean(rows, cost, gradients)
+
+
+# ---- Whether the processes of MPI have the same parameters and the same batch, told by a few numbers that are summed
+
+#: After so many steps all values are compared, so that a write into an array shows, too.
+EVERY = 100
+#: So many numbers of a row are looked at.
+WIDTH = 64
+
+
+class Watched:
+    """The values that all processes have in common: parameters, and the rule's variables.
+
+    A value that was set is another array than the last update left, which is seen without a look at its content. A
+    checksum of each set value goes into :attr:`mark`, which is therefore the same where the same was set.
+
+    Parameters
+    ----------
+    step : Step
+        The functions of a training step.
+
+    Attributes
+    ----------
+    mark : int
+        A checksum of all that was set so far.
+    """
+
+    def __init__(self, step: Step) -> None:
+        boxes = {id(v.container): v.container for v in [*step.params, *step.kept]}
+        for i, box in enumerate(step.update.input_storage):
+            if step.update.maker.inputs[i].value is box:
+                boxes[id(box)] = box
+        self._boxes: list[Container] = [box for box in boxes.values() if isinstance(box.value, np.ndarray)]
+        self._seen: list[ReferenceType[Any]] = []
+        self.mark = 0
+        self.keep()
+
+    def keep(self) -> None:
+        """Take the values as they are now for known."""
+        self._seen = [ref(box.value) for box in self._boxes]
+
+    def begin(self) -> None:
+        """Count all values as set now, and nothing before."""
+        self.mark = self._sum(range(len(self._boxes)), 0)
+        self.keep()
+
+    def number(self, steps: int) -> int:
+        """Return a number that tells the values of processes apart, before a step."""
+        changed = [
+            i for i, (box, seen) in enumerate(zip(self._boxes, self._seen, strict=True)) if box.value is not seen()
+        ]
+        if changed:
+            self.mark = self._sum(changed, self.mark)
+            self.keep()
+        every = self._sum(range(len(self._boxes)), self.mark) if steps % EVERY == 0 else self.mark
+        return zlib.crc32(f"{steps} {every}".encode())
+
+    def _sum(self, chosen: Iterable[int], start: int) -> int:
+        for i in chosen:
+            start = zlib.crc32(np.ascontiguousarray(self._boxes[i].value).data, zlib.crc32(str(i).encode(), start))
+        return start
+
+
+def number_of_batch(batch: Sequence[Any], split: Sequence[bool]) -> int:
+    """Return a number that tells batches apart by some numbers of their first, middle and last rows."""
+    size = 0
+    for part, rows in zip(batch, split, strict=True):
+        array = np.asarray(part)
+        if array.dtype.hasobject or not array.size:
+            continue
+        middle = len(array) // 2 if rows else 0
+        some = [array[i:][:1].reshape(-1)[:WIDTH] for i in (0, middle, -1)] if rows else [array]
+        for piece in some:
+            size = zlib.crc32(piece.tobytes(), size)
+    return size
+
+
+def spread(number: int) -> list[float]:
+    """Return the numbers to sum over processes, so that :func:`agree` can tell whether all have the same number."""
+    halves = number & 0xFFFF, number >> 16
+    return [float(value) for half in halves for value in (half, half**2)]
+
+
+def agree(sums: Sequence[float], size: int) -> bool:
+    """Tell from the sums of :func:`spread` whether `size` processes have the same number.
+
+    Examples
+    --------
+    >>> [agree(np.add(spread(70000), spread(other)).tolist(), 2) for other in (70000, 70001)]
+    [True, False]
+    """
+    pairs = zip(sums[::2], sums[1::2], strict=True)
+    return all(int(total) ** 2 == int(squares) * size for total, squares in pairs)
+
+
+# ---- The interface of training steps, the same for all engines
+
+#: The name under which a state says how many steps were made.
+STEPS = "steps"
+
+
+class DataParallel(ABC):
+    """A training step whose batch is divided among workers; made by :func:`data_parallel`.
+
+    Attributes
+    ----------
+    params : list of SharedVariable
+        The caller's own: they have their new values after each step, so that other functions use them as always.
+    steps : int
+        How many steps were made.
+    """
+
+    def __init__(self, step: Step, seed: Any) -> None:
+        self._step = step
+        self._seed = seed
+        self.params: list[SharedVariable] = step.params
+        self.steps = 0
+
+    def __call__(self, *batch: Any) -> float:
+        """Make a step with a whole batch, which is cut into parts here.
+
+        Parameters
+        ----------
+        batch : arrays
+            A value for each input: arrays with a row for each example, and numbers, which go to all workers. With MPI
+            all processes give the same batch.
+
+        Returns
+        -------
+        float
+            The cost before the step, the mean over all rows.
+        """
+        return self._finish(self._mean_of_batch(batch))
+
+    def parts(self, parts: Sequence[Any]) -> float:
+        """Make a step with a batch that is in parts already, which may have different numbers of rows.
+
+        Parameters
+        ----------
+        parts : sequence
+            With Dask all parts: each a tuple with a value for each input, ``[(x0, y0), (x1, y1)]``, or a future of
+            one, which is computed where its data is. With MPI those of this process, usually one: ``[(x, y)]``.
+
+        Returns
+        -------
+        float
+            The cost before the step, the mean over the rows of all parts.
+        """
+        return self._finish(self._mean_of_parts(parts))
+
+    def _finish(self, mean: Mean) -> float:
+        self._step.update(*mean.gradients)
+        self.steps += 1
+        return mean.cost
+
+    @abstractmethod
+    def _mean_of_batch(self, batch: Sequence[Any]) -> Mean:
+        """Compute cost and gradients of a whole batch."""
+
+    @abstractmethod
+    def _mean_of_parts(self, parts: Sequence[Any]) -> Mean:
+        """Compute cost and gradients of a batch in parts."""
+
+    def _variables(self) -> dict[str, SharedVariable]:
+        variables = [*self.params, *self._step.kept]
+        return {f"{i}_{v.name}" if v.name else str(i): v for i, v in enumerate(variables)}
+
+    def get_state(self) -> dict[str, Any]:
+        """Return parameters, the rule's variables, and the number of steps: the state to continue from.
+
+        ``numpy.savez(path, **step.get_state())`` saves it; with MPI, one process does.
+        """
+        state = {name: v.get_value() for name, v in self._variables().items()}
+        return {**state, STEPS: np.array(self.steps)}
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Go on from a state, such as ``numpy.load(path)``. With MPI all processes call it, each with that state.
+
+        Raises
+        ------
+        TypeError
+            If it is no mapping, such as the path of a file.
+        ValueError
+            If it is the state of another model.
+        """
+        if not isinstance(state, Mapping):
+            raise TypeError(
+                format_error(
+                    f"set_state takes a state, and {state!r:.80} was given", hint="step.set_state(numpy.load(path))"
+                )
+            )
+        variables = self._variables()
+        if set(state) != {*variables, STEPS}:
+            raise ValueError(
+                format_error(
+                    "this is no state of these training steps",
+                    context=[
+                        f"it has: {', '.join(sorted(state))}",
+                        f"expected: {', '.join(sorted([*variables, STEPS]))}",
+                    ],
+                    hint="make the step with the same parameters, in the same order, and the same rule",
+                )
+            )
+        for name, variable in variables.items():
+            variable.set_value(state[name])
+        self.steps = int(state[STEPS])

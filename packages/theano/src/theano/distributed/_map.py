@@ -1,21 +1,210 @@
-"""A function of each item of a list, in many processes."""
+"""Calls of one function for many values on the workers of an engine, and the engines."""
 
 from __future__ import annotations
 
+import importlib
 import os
 import pickle
 import reprlib
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
-from typing import Any, NamedTuple, NoReturn, TypeVar
+from typing import Any, NamedTuple, NoReturn, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from theano_graph import format_error
 
-from ._engines import find_engine, is_dask, is_mpi
-from ._packing import Packed, check_items, loaded, pack
-from ._protocols import Communicator, Executor, JoblibParallel, TaskFuture
-from ._states import check_seed
+from ._packing import Packed, check_items, check_seed, loaded, pack
+
+# ---- Protocols of the engines, which have no types, or types of their own
+
+
+class TaskFuture(Protocol):
+    """The result of a task, which may not be there yet."""
+
+    def result(self) -> Any:
+        """Wait for the result."""
+
+    def cancel(self) -> object:
+        """Do not begin the task."""
+
+
+@runtime_checkable
+class Submitting(Protocol):
+    """An executor of `concurrent.futures`, also that of `mpi4py.futures`."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> TaskFuture:
+        """Begin a task."""
+
+
+@runtime_checkable
+class DaskClient(Protocol):
+    """A `dask.distributed.Client`."""
+
+    def submit(self, func: Callable[..., Any], *args: Any, **kwargs: Any) -> TaskFuture:
+        """Begin a task; arguments that are futures are waited for."""
+
+    def scatter(self, data: Any, **options: Any) -> Any:
+        """Put data into the memory of the workers."""
+
+    def nthreads(self) -> dict[str, int]:
+        """Return the threads of each worker."""
+
+    def wait_for_workers(self, n_workers: int, timeout: float | None = None) -> Any:
+        """Wait until there are so many workers."""
+
+
+@runtime_checkable
+class Communicator(Protocol):
+    """An `mpi4py.MPI.Comm`."""
+
+    def Get_rank(self) -> int:
+        """Return the number of this process."""
+
+    def Get_size(self) -> int:
+        """Return the number of processes."""
+
+    def Allreduce(self, sendbuf: Any, recvbuf: Any) -> None:
+        """Add the arrays of all processes."""
+
+    def allgather(self, sendobj: Any) -> list[Any]:
+        """Return the objects of all processes, in each."""
+
+    def bcast(self, obj: Any, root: int = 0) -> Any:
+        """Return the object of one process, in each."""
+
+
+@runtime_checkable
+class JoblibParallel(Protocol):
+    """A `joblib.Parallel`."""
+
+    n_jobs: int | None
+
+    def __call__(self, tasks: Iterable[tuple[Callable[..., Any], Sequence[Any], dict[str, Any]]], /) -> Iterable[Any]:
+        """Carry tasks out."""
+
+
+#: The values of `executor` in :func:`map`; "dask" is the client that was made last, "mpi" all processes of the program.
+Executor: TypeAlias = DaskClient | Communicator | Submitting | JoblibParallel | str
+
+
+# ---- The engine that an argument stands for, and the error where there is none
+
+#: Name of an engine -> (module, the extra that installs it, its further requirements)
+NAMED = {
+    "dask": ("distributed", "dask", ""),
+    "mpi": ("mpi4py.MPI", "mpi", ", and MPICH or Open MPI from the system or by pip install mpich"),
+}
+_CHOICES = "a dask.distributed.Client, mpi4py.MPI.COMM_WORLD, 'dask' or 'mpi'"
+
+
+def import_engine(name: str) -> Any:
+    """Return the module of an engine.
+
+    Raises
+    ------
+    ImportError
+        If it is not installed.
+    """
+    module, extra, also = NAMED[name]
+    try:
+        return importlib.import_module(module)
+    except (ImportError, RuntimeError) as error:
+        raise ImportError(
+            format_error(
+                f"the engine {name!r} needs {module.partition('.')[0]}: {error}",
+                hint=f"pip install 'theano-stack[{extra}]'{also}",
+            )
+        ) from error
+
+
+def _named(name: str) -> Any:
+    if name not in NAMED:
+        raise ValueError(
+            format_error(f"no engine is called {name!r}", hint=f"give {' or '.join(repr(kind) for kind in NAMED)}")
+        )
+    module = import_engine(name)
+    if name == "mpi":
+        return module.COMM_WORLD
+    try:
+        return module.get_client()
+    except ValueError as error:
+        raise RuntimeError(
+            format_error(
+                "there is no Dask client in this process",
+                hint="make one first: client = dask.distributed.Client(address), or Client() for this machine",
+            )
+        ) from error
+
+
+def is_dask(engine: object) -> bool:
+    """Tell whether an engine is a Dask client."""
+    return isinstance(engine, DaskClient) and type(engine).__module__.partition(".")[0] == "distributed"
+
+
+def is_mpi(engine: object) -> bool:
+    """Tell whether an engine is a communicator."""
+    return isinstance(engine, Communicator)
+
+
+def check_open(client: object, function: str) -> None:
+    """Check that a Dask client was not closed.
+
+    Raises
+    ------
+    RuntimeError
+        If it was.
+    """
+    if getattr(client, "status", None) in ("closing", "closed"):
+        raise RuntimeError(
+            format_error(
+                f"{function}: this Dask client is closed",
+                hint="make another one by dask.distributed.Client(address), and close it when all is done",
+            )
+        )
+
+
+def find_engine(given: object, function: str, *, others: bool) -> Any:
+    """Return the client, communicator or executor that an argument stands for.
+
+    Parameters
+    ----------
+    given : object
+        The user's argument.
+    function : str
+        Who is asked, for messages.
+    others : bool
+        Whether executors of `concurrent.futures` and `joblib.Parallel` will do.
+
+    Raises
+    ------
+    TypeError
+        If it is none.
+    ValueError, ImportError, RuntimeError
+        If a name stands for no engine, one that is not installed, or a client that was not made; if one was closed.
+    """
+    engine = _named(given) if isinstance(given, str) else given
+    if is_dask(engine):
+        if getattr(engine, "asynchronous", False):
+            raise TypeError(
+                format_error(
+                    f"{function}: the Dask client is asynchronous",
+                    hint="make it by dask.distributed.Client(address), or call from a thread: asyncio.to_thread(...)",
+                )
+            )
+        check_open(engine, function)
+        return engine
+    if is_mpi(engine) or (others and _is_executor(engine)):
+        return engine
+    what = "no client was given" if engine is None else f"{engine!r:.80} is no client"
+    more = ", a concurrent.futures.Executor, or a joblib.Parallel" if others else ""
+    raise TypeError(format_error(f"{function}: {what}", hint=f"give {_CHOICES}{more}"))
+
+
+def _is_executor(engine: object) -> bool:
+    return isinstance(engine, (Submitting, JoblibParallel)) and not isinstance(engine, type)
+
+
+# ---- A function of each item of a list, in many processes
 
 R = TypeVar("R")
 #: So many tasks there are for each worker, where items are many: workers that are faster do more of them.

@@ -1,6 +1,5 @@
 """Programs in plain Python: compiled for the arguments that they are called with, and differentiated as functions."""
 
-from ._arguments import ArgumentKindError as ArgumentKindError
 from ._custom import CustomVJP as CustomVJP, custom_vjp as custom_vjp
 from ._derivatives import (
     DerivativeError as DerivativeError,
@@ -11,18 +10,19 @@ from ._derivatives import (
     jvp as jvp,
     value_and_grad as value_and_grad,
     vjp as vjp,
+    vmap as vmap,
 )
 from ._jit import Jitted as Jitted, jit as jit
 from ._loops import LoopError as LoopError, fori_loop as fori_loop, scan as scan, while_loop as while_loop
-from ._lowered import LeakError as LeakError, Lowered as Lowered
+from ._programs import LeakError as LeakError, Lowered as Lowered
 from ._trees import (
+    ArgumentKindError as ArgumentKindError,
     Parts as Parts,
     StructureError as StructureError,
     flatten as flatten,
     parts as parts,
     unflatten as unflatten,
 )
-from ._vmap import vmap as vmap
 
 __all__ = [
     "ArgumentKindError",

@@ -13,11 +13,10 @@ from theano_graph import Apply, Op, Variable, batch_rule, describe, format_error
 from theano_tensor.batching import run_in_a_loop
 from theano_tensor.gradient import DisconnectedType, GradientGate, grad as grad_of
 
-from ._arguments import Parameters, is_leaf
 from ._derivatives import DerivativeError
 from ._jit import Jitted
-from ._lowered import as_array
-from ._trees import flatten, leaves_like, n_leaves, unflatten
+from ._programs import as_array
+from ._trees import Parameters, flatten, is_leaf, leaves_like, n_leaves, unflatten
 
 #: The functions whose `forward` is being called: they act then as plain functions.
 _computed: ContextVar[frozenset[Any]] = ContextVar("theano_custom_vjp", default=frozenset())

@@ -18,11 +18,10 @@ from theano_tensor import (
 )
 from theano_tensor.builders import traced
 
-from ._arguments import Parameters, is_leaf
 from ._custom import differentiated_as
 from ._jit import Jitted
-from ._lowered import as_array
-from ._trees import Structure, flatten, leaves_like, paths, unflatten
+from ._programs import as_array
+from ._trees import Parameters, Structure, flatten, is_leaf, leaves_like, paths, unflatten
 
 #: How many steps a loop does at most that a condition ends.
 _MANY = 2**62

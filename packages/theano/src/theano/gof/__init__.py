@@ -3,11 +3,7 @@
 # Names of names.toml, written by tools/generate_names.py.
 # fmt: off
 # isort: off
-from . import (
-    cc as cc, cmodule as cmodule, compiledir as compiledir, compilelock as compilelock,
-    destroyhandler as destroyhandler, fg as fg, graph as graph, link as link, op as op, opt as opt, optdb as optdb,
-    params_type as params_type, toolbox as toolbox, type as type, utils as utils, vm as vm,
-)
+from . import graph as graph, op as op, opt as opt, optdb as optdb, toolbox as toolbox, utils as utils
 from theano_graph import (
     Apply as Apply, Constant as Constant, Feature as Feature, FunctionGraph as FunctionGraph, Generic as Generic,
     InconsistencyError as InconsistencyError, MissingInputError as MissingInputError, SingletonType as SingletonType,
@@ -16,16 +12,17 @@ from theano_graph import (
 from theano_linker_c import Container as Container
 from theano_linker_c.cop import (
     CDataType as CDataType, CEnumType as CEnumType, COp as COp, EnumList as EnumList, EnumType as EnumType,
-    OpenMPOp as OpenMPOp, Params as Params, ParamsType as ParamsType,
+    OpenMPOp as OpenMPOp, Params as Params, ParamsType as ParamsType, CLinkerType as CLinkerType,
 )
-from .cc import CLinker as CLinker, CLinkerType as CLinkerType, DualLinker as DualLinker, OpWiseCLinker as OpWiseCLinker
-from .destroyhandler import DestroyHandler as DestroyHandler, Supervisor as Supervisor
+from theano_linker_c.linkers import (
+    CLinker as CLinker, DualLinker as DualLinker, OpWiseCLinker as OpWiseCLinker, VM_Linker as VM_Linker,
+    Linker as Linker, PerformLinker as PerformLinker, WrapLinker as WrapLinker, WrapLinkerMany as WrapLinkerMany,
+)
+from theano_optimize import DestroyHandler as DestroyHandler, Supervisor as Supervisor
 from .graph import view_roots as view_roots
-from .link import (
-    Linker as Linker, LocalLinker as LocalLinker, PerformLinker as PerformLinker, WrapLinker as WrapLinker,
-    WrapLinkerMany as WrapLinkerMany,
-)
-from .null_type import NullType as NullType, null_type as null_type
+from ._linkers import LocalLinker as LocalLinker
+from theano_tensor.gradient import NullType as NullType
+from ._historical_utils import null_type as null_type, PureType as PureType
 from .op import CLinkerOp as CLinkerOp, Op as Op, PureOp as PureOp
 from .opt import (
     CheckStackTraceOptimization as CheckStackTraceOptimization, EquilibriumOptimizer as EquilibriumOptimizer,
@@ -47,25 +44,22 @@ from .toolbox import (
     PrintListener as PrintListener, ReplaceValidate as ReplaceValidate,
     ReplacementDidntRemovedError as ReplacementDidntRemovedError, Validator as Validator,
 )
-from .type import PureType as PureType
 from .utils import MethodNotDefined as MethodNotDefined, hashtype as hashtype
-from .vm import VM_Linker as VM_Linker
 # isort: on
 # fmt: on
 # End of the names of names.toml.
 
 from typing import TYPE_CHECKING
 
-from .._lazy import lazy_names
+from .._names import lazy_names
 
 if TYPE_CHECKING:
     from theano import theano as theano
     from theano_graph import Bookkeeper as Bookkeeper
 
-    from . import callcache as callcache, sched as sched, unify as unify
-    from ._c_contract import HideC as HideC
-    from ._historical_utils import object2 as object2
-    from .fg import CachedConstantError as CachedConstantError
+    from . import unify as unify
+    from ._historical_utils import CachedConstantError as CachedConstantError, object2 as object2
+    from ._linkers import HideC as HideC
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
@@ -75,7 +69,7 @@ else:
             "._historical_utils": "object2",
             "theano": "theano",
             ".": "callcache=callcache sched unify",
-            "._c_contract": "HideC",
+            "._linkers": "HideC",
             ".fg": "CachedConstantError",
         },
     )

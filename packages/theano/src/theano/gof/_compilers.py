@@ -1,22 +1,30 @@
-"""The compiler as programs for Theano 1.0 ask for it: which flags it takes, and whether a program compiles and runs."""
+"""Compilers, the directory of compiled code and its lock, by their documented names."""
 
 from __future__ import annotations
 
 import os
 import subprocess
+import sys
+import sysconfig
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import cache
 from typing import Any
 
-from theano_graph import config
+import numpy as np
 
-from .cmodule import gcc_version
+from theano_graph import config
+from theano_linker_c.cache_tool import main, open_cache
+from theano_linker_c.compiler import CompileDirectory, build_lock
+
+# ---- The compiler as programs for Theano 1.0 ask for it: which flags it takes, and whether a program compiles and runs
 
 
 class Compiler:
     """Questions to a compiler for C or C++."""
 
-    __module__ = "theano.gof.cmodule"
+    __module__ = "theano.gof._compilers"
 
     @classmethod
     def _try_compile_tmp(
@@ -77,7 +85,7 @@ class GCC_compiler(Compiler):
     True
     """
 
-    __module__ = "theano.gof.cmodule"
+    __module__ = "theano.gof._compilers"
     #: Whether the compiler knows AMD's library of mathematical functions.
     supports_amdlibm = True
 
@@ -132,3 +140,169 @@ def _run(command: Sequence[str]) -> tuple[bytes, bytes, int]:
     except OSError as error:
         return b"", str(error).encode(), 1
     return done.stdout, done.stderr, done.returncode
+
+
+# ---- The directory of compiled code, and the compiler
+
+
+def get_lib_extension() -> str:
+    """Return the suffix of shared libraries that Python loads, without its dot."""
+    return str(sysconfig.get_config_var("SHLIB_SUFFIX") or ".so").lstrip(".")
+
+
+def get_gcc_shared_library_arg() -> str:
+    """Return the argument by which compilers make shared libraries."""
+    return "-dynamiclib" if sys.platform == "darwin" else "-shared"
+
+
+@cache
+def _version_of(compiler: str) -> str:
+    if not compiler:
+        return ""
+    done = subprocess.run([compiler, "-dumpversion"], capture_output=True, text=True, check=False)
+    return done.stdout.strip()
+
+
+def gcc_version() -> str:
+    """Return the version of the compiler that the flag ``cxx`` names, as it tells itself; empty without one."""
+    return _version_of(str(config.cxx))
+
+
+def std_include_dirs() -> list[str]:
+    """Return the directories of the headers that C code of ops may include: Python's and NumPy's."""
+    paths = sysconfig.get_paths()
+    return [*dict.fromkeys((paths["include"], paths["platinclude"])), np.get_include()]
+
+
+def dlimport_workdir(basedir: str | None = None) -> str:
+    """Return the directory of compiled code: `basedir`, or the value of the flag `compiledir`."""
+    return str(config.compiledir) if basedir is None else basedir
+
+
+class ModuleCache:
+    """The compiled code that is kept in a directory.
+
+    Parameters
+    ----------
+    dirname : str, optional
+        By default the value of the flag ``compiledir``.
+
+    Attributes
+    ----------
+    dirname : str
+    """
+
+    def __init__(self, dirname: str | None = None, **kwargs: Any) -> None:
+        self._cache = open_cache(dirname)
+        self.dirname = self._cache.folder.path
+
+    def __len__(self) -> int:
+        return len(self._cache.objects())
+
+    def clear(self, **kwargs: Any) -> int:
+        """Remove everything; return how many objects that were."""
+        return self._cache.clear()
+
+    def clear_old(self, **kwargs: Any) -> int:
+        """Remove objects that are too old or above the limit of size; return their number."""
+        return self._cache.clean()
+
+
+def get_module_cache(dirname: str | None = None, init_args: Any = None) -> ModuleCache:
+    """Return the cache of compiled code in a directory; `init_args` is taken for compatibility.
+
+    Examples
+    --------
+    >>> import theano
+    >>> from theano.gof import cmodule
+    >>> cmodule.get_module_cache().dirname == str(theano.config.compiledir)
+    True
+    """
+    return ModuleCache(dirname)
+
+
+# ---- The directory of compiled code, by the program that looks after it
+
+
+def print_compiledir_content() -> None:
+    """Print the content of the cache of compiled code."""
+    main(["list"])
+
+
+def cleanup() -> None:
+    """Remove compiled code that is damaged, too old, or above the limit of size."""
+    main(["cleanup"])
+
+
+# ---- The locks by which processes wait for each other's compilations
+#
+# Compiling needs no lock, since code appears in the directory whole; these are for programs that share something else.
+
+_KEY = "0" * 8
+_held: list[AbstractContextManager[Any]] = []
+
+
+def _folder(lock_dir: str | None) -> CompileDirectory:
+    path = lock_dir or os.path.join(str(config.compiledir), "lock_dir")
+    return CompileDirectory(os.path.abspath(os.path.expanduser(path)))
+
+
+@contextmanager
+def lock_ctx(lock_dir: str | None = None, keep_lock: bool = False, **kw: Any) -> Iterator[None]:
+    """Hold the lock of a directory for a block.
+
+    Parameters
+    ----------
+    lock_dir : str, optional
+        By default one inside the directory of compiled code.
+    keep_lock : bool
+        Taken for compatibility.
+    **kw
+        ``timeout`` and ``max_wait``: seconds, as the flags ``compile.timeout`` and ``compile.wait`` by default.
+
+    Examples
+    --------
+    >>> from theano.gof import compilelock
+    >>> with compilelock.lock_ctx():
+    ...     print("alone")
+    alone
+    """
+    timeout, wait = kw.get("timeout") or config.compile.timeout, kw.get("max_wait") or config.compile.wait
+    if _held:  # this process has it
+        yield
+        return
+    with build_lock(_folder(lock_dir), _KEY, float(wait), float(timeout)):
+        mark = ExitStack()
+        _held.append(mark)
+        try:
+            yield
+        finally:
+            if mark in _held:
+                _held.remove(mark)
+
+
+def get_lock(lock_dir: str | None = None, **kw: Any) -> None:
+    """Take the lock of a directory until `release_lock`; waits for the process that has it.
+
+    Parameters
+    ----------
+    lock_dir : str, optional
+        By default one inside the directory of compiled code.
+    **kw
+        As for `lock_ctx`.
+    """
+    holder = lock_ctx(lock_dir, **kw)
+    holder.__enter__()
+    _held.append(holder)
+
+
+def release_lock() -> None:
+    """Release the lock of the latest `get_lock`."""
+    if _held:
+        _held.pop().__exit__(None, None, None)
+
+
+def force_unlock() -> None:
+    """Release all locks of this process; the system has freed those of dead processes."""
+    while _held:
+        release_lock()

@@ -6,8 +6,9 @@ import traceback
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar, TypeVar
 
-from theano_graph import Tag, Variable
+from theano_graph import Constant, Tag, Type, Variable
 from theano_graph.utils import deprecated
+from theano_tensor.gradient import NullType
 
 T = TypeVar("T")
 ClassT = TypeVar("ClassT", bound="MetaObject")
@@ -17,6 +18,7 @@ __module_name__ = "theano.gof.utils"
 
 #: The scratchpad of variables and nodes.
 scratchpad = Tag
+null_type = NullType()
 #: Says that an argument was not given, where None is a value.
 undef = object()
 
@@ -220,3 +222,19 @@ unsigned using virtual void volatile wchar_t while xor xor_eq
 """
 #: Words that C and C++ keep for themselves.
 c_cpp_keywords = frozenset(_WORDS.split())
+
+
+class CachedConstantError(Exception):
+    """A constant that is kept to be used again is put into a graph; no graph minds that here."""
+
+
+class PureType(Type):
+    """A type that names the classes of its variables and constants `Variable` and `Constant`, also in subclasses."""
+
+    Variable: type[Variable] = Variable
+    Constant: type[Constant] = Constant
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls.variable_class = cls.Variable
+        cls.constant_class = cls.Constant

@@ -22,8 +22,7 @@ from theano_graph import (
     view_roots as _view_roots,
 )
 
-from .._keywords import also_called
-from .._lazy import lazy_names
+from .._names import also_called, lazy_names
 from ._walks import (
     ancestors as ancestors,
     general_toposort as general_toposort,
@@ -78,18 +77,18 @@ if TYPE_CHECKING:
     from theano import theano as theano
     from theano_graph import config as config
 
-    from ..misc.ordered_set import OrderedSet as OrderedSet
+    from ..misc._tools import OrderedSet as OrderedSet
     from . import utils as utils
-    from ._historical_rewrites import is_same_graph_with_merge as is_same_graph_with_merge
+    from ._features import is_same_graph_with_merge as is_same_graph_with_merge
     from ._historical_utils import integer_types as integer_types, string_types as string_types
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         __package__,
         {
-            "..misc.ordered_set": "OrderedSet",
+            "..misc._tools": "OrderedSet",
             "theano_graph": "config",
-            "._historical_rewrites": "is_same_graph_with_merge",
+            "._features": "is_same_graph_with_merge",
             "._historical_utils": "integer_types string_types",
             "theano": "theano",
             ".": "utils",

@@ -15,13 +15,13 @@ from theano_graph import (
 )
 from theano_linker_c.cop import COp as COp, OpenMPOp as OpenMPOp
 
-from .._lazy import lazy_names
+from .._names import lazy_names
 
 if TYPE_CHECKING:
     from .._typed import Op as Op
 else:
     from theano_graph import Op as Op
-from ._c_contract import CLinkerObject as CLinkerObject, CLinkerOp as CLinkerOp
+from ._linkers import CLinkerObject as CLinkerObject, CLinkerOp as CLinkerOp
 
 
 def get_debug_values(*args: Any) -> list[tuple[Any, ...]]:
@@ -134,7 +134,7 @@ if TYPE_CHECKING:
     from theano import theano as theano
     from theano_graph import FunctionGraph as FunctionGraph, config as config
 
-    from ..compat import PY3 as PY3
+    from .._compat import PY3 as PY3
     from . import graph as graph, utils as utils
 else:
     __getattr__, __dir__ = lazy_names(
@@ -142,7 +142,7 @@ else:
         __package__,
         {
             "theano_graph": "FunctionGraph config",
-            "..compat": "PY3",
+            ".._compat": "PY3",
             "theano": "theano",
             ".": "graph utils",
         },

@@ -3,7 +3,7 @@
 import logging
 from typing import TYPE_CHECKING
 
-from .._lazy import lazy_names
+from .._names import lazy_names
 from ._local_optimizers import (
     FromFunctionLocalOptimizer as FromFunctionLocalOptimizer,
     LocalOptGroup as LocalOptGroup,
@@ -76,13 +76,14 @@ if TYPE_CHECKING:
     from theano import theano as theano
     from theano_graph import InconsistencyError as InconsistencyError, config as config
 
-    from ..misc.ordered_set import OrderedSet as OrderedSet
+    from ..misc._tools import OrderedSet as OrderedSet
     from . import graph as graph, op as op, toolbox as toolbox, unify as unify, utils as utils
-    from ._historical_features import ChangeTracker as ChangeTracker, Updater as Updater
-    from ._historical_rewrites import (
+    from ._features import (
+        ChangeTracker as ChangeTracker,
         GraphToGPULocalOptGroup as GraphToGPULocalOptGroup,
         LocalMetaOptimizer as LocalMetaOptimizer,
         LocalMetaOptimizerSkipAssertionError as LocalMetaOptimizerSkipAssertionError,
+        Updater as Updater,
         check_chain as check_chain,
         inherit_stack_trace as inherit_stack_trace,
         is_same_graph_with_merge as is_same_graph_with_merge,
@@ -96,14 +97,14 @@ else:
         __name__,
         __package__,
         {
-            "._historical_features": "ChangeTracker Updater",
-            "._historical_rewrites": (
-                "GraphToGPULocalOptGroup LocalMetaOptimizer LocalMetaOptimizerSkipAssertionError check_chain "
-                "inherit_stack_trace is_same_graph_with_merge merge_dict pre_constant_merge pre_greedy_local_optimizer"
+            "._features": (
+                "ChangeTracker Updater GraphToGPULocalOptGroup LocalMetaOptimizer LocalMetaOptimizerSkipAssertionError "
+                "check_chain inherit_stack_trace is_same_graph_with_merge merge_dict pre_constant_merge "
+                "pre_greedy_local_optimizer"
             ),
             "theano_optimize": "MergeFeature=MergeTable CheckStrackTraceFeature=OriginGuard",
             "theano_graph": "InconsistencyError config",
-            "..misc.ordered_set": "OrderedSet",
+            "..misc._tools": "OrderedSet",
             "theano": "theano",
             ".": "dh=destroyhandler graph op toolbox unify utils",
             "._historical_utils": "integer_types string_types",

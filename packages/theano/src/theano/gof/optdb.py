@@ -14,7 +14,7 @@ from theano_optimize import (
     WalkDatabase,
 )
 
-from .._lazy import lazy_names
+from .._names import lazy_names
 from ._navigators import TopoOptimizer
 from ._optimizers import SeqOptimizer
 
@@ -184,7 +184,7 @@ __all__ = ["DB", "EquilibriumDB", "LocalGroupDB", "ProxyDB", "Query", "SequenceD
 if TYPE_CHECKING:
     from theano_graph import config as config
 
-    from ..misc.ordered_set import OrderedSet as OrderedSet
+    from ..misc._tools import OrderedSet as OrderedSet
     from . import opt as opt
     from ._historical_utils import integer_types as integer_types
 else:
@@ -193,7 +193,7 @@ else:
         __package__,
         {
             "collections": "DefaultOrderedDict=defaultdict",
-            "..misc.ordered_set": "OrderedSet",
+            "..misc._tools": "OrderedSet",
             ".": "opt",
             "theano_graph": "config",
             "._historical_utils": "integer_types",

@@ -16,7 +16,7 @@ from theano_graph import (
     is_same_graph as is_same_graph,
 )
 
-from .._lazy import lazy_names
+from .._names import lazy_names
 
 __all__ = [
     "AlreadyThere",
@@ -38,16 +38,13 @@ if TYPE_CHECKING:
     from theano_linker_c.debugmode import BadOptimization as BadOptimization
 
     from . import graph as graph
-    from ._historical_features import (
-        PreserveNames as PreserveNames,
-        PreserveVariableAttributes as PreserveVariableAttributes,
-    )
+    from ._features import PreserveNames as PreserveNames, PreserveVariableAttributes as PreserveVariableAttributes
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         __package__,
         {
-            "._historical_features": "PreserveNames PreserveVariableAttributes",
+            "._features": "PreserveNames PreserveVariableAttributes",
             "theano_linker_c.debugmode": "BadOptimization",
             "theano_graph": "config",
             "theano": "theano",

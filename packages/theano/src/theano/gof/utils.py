@@ -17,8 +17,7 @@ from theano_graph.utils import (
     uniq as _uniq,
 )
 
-from .._keywords import also_called
-from .._lazy import lazy_names
+from .._names import also_called, lazy_names
 
 difference = also_called(__name__, "difference", _difference, seq1="first", seq2="second")
 flatten = also_called(__name__, "flatten", _flatten, a="value")
@@ -65,7 +64,7 @@ __all__ = [
 if TYPE_CHECKING:
     from theano_graph import config as config
 
-    from ..compat import PY3 as PY3
+    from .._compat import PY3 as PY3
     from ._historical_utils import (
         ABORT as ABORT,
         ANY_TYPE as ANY_TYPE,
@@ -102,6 +101,6 @@ else:
                 "scratchpad simple_types string_types to_return_values type_guard undef unique"
             ),
             "theano_graph": "config",
-            "..compat": "PY3",
+            ".._compat": "PY3",
         },
     )

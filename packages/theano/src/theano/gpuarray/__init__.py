@@ -12,27 +12,25 @@ from __future__ import annotations
 # Names of names.toml, written by tools/generate_names.py.
 # fmt: off
 # isort: off
-from . import (
-    basic_ops as basic_ops, blas as blas, blocksparse as blocksparse, ctc as ctc, dnn as dnn, elemwise as elemwise,
-    extra_ops as extra_ops, fft as fft, fp16_help as fp16_help, kernel_codegen as kernel_codegen, linalg as linalg,
-    multinomial as multinomial, neighbours as neighbours, nnet as nnet, opt as opt, opt_util as opt_util, pool as pool,
-    pygpu as pygpu, reduction as reduction, rng_mrg as rng_mrg, sort as sort, subtensor as subtensor, type as type,
+from . import dnn as dnn, linalg as linalg
+from theano_gpuarray.contexts import (
+    init_dev as init_dev, list_contexts as list_contexts, use as use, ContextNotDefined as ContextNotDefined,
+    get_context as get_context, reg_context as reg_context,
 )
-from theano_gpuarray.contexts import init_dev as init_dev, list_contexts as list_contexts, use as use
-from theano_tensor.device import transfer as transfer
-from .basic_ops import as_gpuarray_variable as as_gpuarray_variable
-from .type import (
-    ContextNotDefined as ContextNotDefined, GpuArrayConstant as GpuArrayConstant,
-    GpuArraySharedVariable as GpuArraySharedVariable, GpuArrayType as GpuArrayType,
-    GpuArrayVariable as GpuArrayVariable, get_context as get_context,
-    gpuarray_shared_constructor as gpuarray_shared_constructor, reg_context as reg_context,
+from theano_tensor.device import (
+    transfer as transfer, as_gpuarray_variable as as_gpuarray_variable, GpuArrayConstant as GpuArrayConstant,
+    GpuArraySharedVariable as GpuArraySharedVariable, GpuArrayVariable as GpuArrayVariable,
+    gpuarray_shared_constructor as gpuarray_shared_constructor,
 )
+from theano_gpuarray.types import GpuArrayType as GpuArrayType
 # isort: on
 # fmt: on
 # End of the names of names.toml.
 
 import logging
 from typing import NamedTuple
+
+from .._names import lazy_names
 
 _logger = logging.getLogger("theano.gpuarray")
 error = _logger.error
@@ -62,8 +60,11 @@ def pygpu_parse_version(version_string: str) -> PygpuVersion:
     return PygpuVersion(int(major), int(minor), patch, f"{int(major)}.{int(minor)}.{remainder}")
 
 
-def __getattr__(name: str) -> bool:
-    """Tell by two historical names whether a device is in use."""
+_name_of_table, __dir__ = lazy_names(__name__, __package__, {})
+
+
+def __getattr__(name: str) -> object:
+    """Tell by two historical names whether a device is in use; the others are in the table of names."""
     if name in ("pygpu_activated", "theano_gpu_is_already_active"):
         return bool(list_contexts())
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _name_of_table(name)

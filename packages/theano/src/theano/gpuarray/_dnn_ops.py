@@ -17,7 +17,7 @@ from theano_tensor.nnet import LogSoftmax, Softmax
 from theano_tensor.nnet.bn import batch_normalization_test, batch_normalization_train
 
 from ..tensor._expression_ops import ExpressionOp
-from ._expressions import OnDevice
+from ._ops import OnDevice
 
 _ALGORITHMS, _SOFTMAX_MODES = ("fast", "accurate", "log"), ("instance", "channel")
 _NORMALIZATION_MODES = ("per-activation", "spatial")

@@ -15,8 +15,7 @@ from theano_scan import scan
 from theano_tensor import Assert, as_tensor_variable, concatenate, dot, eq, maximum, sigmoid, stack, tanh
 from theano_tensor.device import as_gpuarray_variable
 
-from ._dnn_rnn_layer import RecurrentLayer, network_by_library
-from ._dnn_rnn_layout import GATES, LayerParts, Layout
+from ._dnn_rnn_layer import GATES, LayerParts, Layout, RecurrentLayer, network_by_library
 
 _DTYPES = ("float16", "float32", "float64")
 _INPUT_MODES, _DIRECTION_MODES = ("linear", "skip"), ("unidirectional", "bidirectional")

@@ -14,7 +14,7 @@ from theano_tensor import as_tensor_variable, dimshuffle
 from theano_tensor.linalg import SVD, Cholesky, Eigh, MatrixInverse, Solve, qr
 
 from ..tensor._expression_ops import ExpressionOp
-from ._expressions import OnDevice
+from ._ops import OnDevice
 
 _TRANSPOSES = ("N", "T", "C")
 

@@ -1,12 +1,6 @@
 """Helpers."""
 
-from . import (
-    cpucount as cpucount,
-    doubleop as doubleop,
-    may_share_memory as may_share_memory,
-    ordered_set as ordered_set,
-    pkl_utils as pkl_utils,
-    safe_asarray as safe_asarray,
-    strutil as strutil,
-    windows as windows,
-)
+from .._names import lazy_names
+from . import pkl_utils as pkl_utils
+
+__getattr__, __dir__ = lazy_names(__name__, __package__, {})

@@ -21,8 +21,7 @@ from theano_tensor.random.mrg import (
     mult_mat_vect,
 )
 
-from .._keywords import also_called
-from .._lazy import lazy_names
+from .._names import also_called, lazy_names
 
 __all__ = [
     "A1",

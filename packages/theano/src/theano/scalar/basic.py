@@ -80,7 +80,7 @@ from ._historical import (
 # End of the names of names.toml.
 
 
-from .._lazy import lazy_names
+from .._names import lazy_names
 
 # The historical names.
 Scalar = ScalarType

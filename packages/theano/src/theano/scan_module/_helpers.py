@@ -1,15 +1,16 @@
-"""Helpers of loops that programs for Theano 1.0 import: copies, parts of a step's result, room for results."""
+"""Helpers of loops: fresh variables, graphs with other variables in them, and copies of graphs."""
 
 from __future__ import annotations
 
 import contextlib
 import copy
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from theano_graph import (
+    Apply,
     Constant,
     MissingTestValueError,
     Variable,
@@ -18,9 +19,13 @@ from theano_graph import (
     equal_computations as _equal_computations,
     get_test_value,
     graph_inputs,
+    toposort,
 )
-from theano_scan import until
+from theano_scan import Loop, Scan, until
 from theano_tensor import AllocEmpty, as_tensor_variable, get_scalar_constant_value, set_subtensor
+from theano_tensor.builders import OpFromGraph
+
+# ---- Helpers of loops that programs for Theano 1.0 import: copies, parts of a step's result, room for results
 
 
 def safe_new(x: Any, tag: str = "", dtype: str | None = None) -> Any:
@@ -202,3 +207,176 @@ def _are_updates(x: Any) -> bool:
 
 def _as_list(x: Any) -> list[Any]:
     return list(x) if isinstance(x, (list, tuple)) else [x]
+
+
+# ---- Replacing variables of a graph, also in the graphs inside its ops
+
+Replacer = Callable[[Any], Any]
+
+
+def map_variables(replacer: Replacer, graphs: Iterable[Any], additional_inputs: Iterable[Any] = ()) -> list[Any]:
+    """Return expressions in which variables are replaced, also inside loops and ops that are made of graphs.
+
+    Parameters
+    ----------
+    replacer : callable
+        Gets a variable and returns its replacement, the same variable where there is none. A replacement
+        is not replaced again.
+    graphs : iterable of Variable
+    additional_inputs : iterable of Variable
+        Inputs that the results of `replacer` use; any are allowed here.
+
+    Raises
+    ------
+    NotImplementedError
+        If a shared variable with an update would come into an inner graph.
+
+    Examples
+    --------
+    >>> from theano.scan_module.scan_utils import map_variables
+    >>> import theano.tensor as T
+    >>> a, b, c = T.dscalars("a", "b", "c")
+    >>> (found,) = map_variables(lambda v: c if v is b else v, [a + b])
+    >>> float(found.eval({a: 1.0, c: 2.0}))
+    3.0
+    """
+    mapping = _Mapping(replacer)
+    return [mapping.of(v) for v in graphs]
+
+
+class _Mapping:
+    """Variables and their replacements; each is asked about once."""
+
+    def __init__(self, replacer: Replacer) -> None:
+        self.replacer = replacer
+        self.known: dict[Any, Any] = {}
+        self.own: set[Any] = set()
+        self.nodes: dict[Apply, list[Any]] = {}
+
+    def of(self, variable: Any) -> Any:
+        """Return the replacement of a variable, and of all its ancestors."""
+        for v in [*graph_inputs([variable]), *(o for n in toposort([], [variable]) for o in n.outputs)]:
+            self._one(v)
+        return self.known[variable]
+
+    def _one(self, v: Any) -> None:
+        if v in self.known:
+            return
+        new = v if v in self.own else self.replacer(v)
+        if new is v:
+            self.known[v] = self._rebuilt(v)
+            return
+        self.own.add(new)
+        self.known[v] = self._rebuilt(v)  # where the new expression is made of the old one
+        self.known[v] = self.of(new)
+
+    def _rebuilt(self, v: Any) -> Any:
+        node = v.owner
+        if node is None:
+            return v
+        if node not in self.nodes:
+            self.nodes[node] = self._outputs(node)
+        return self.nodes[node][node.outputs.index(v)]
+
+    def _outputs(self, node: Apply) -> list[Any]:
+        inputs = [self.known[v] for v in node.inputs]
+        if isinstance(node.op, OpFromGraph) or (isinstance(node.op, Scan) and not isinstance(node.op, Loop)):
+            return _inside(self.replacer, node, inputs)
+        if all(new is old for new, old in zip(inputs, node.inputs, strict=True)):
+            return list(node.outputs)
+        return list(node.clone_with_new_inputs(inputs, strict=False).outputs)
+
+
+def _inside(replacer: Replacer, node: Apply, outer: list[Any]) -> list[Any]:
+    """Return the outputs of a node whose inner graph has variables replaced, too."""
+    op: Any = node.op
+    inner = _InnerGraph(replacer, node)
+    outputs = map_variables(inner.replaced, op.outputs)
+    if all(new is old for new, old in zip(outputs, op.outputs, strict=True)):
+        same = all(new is old for new, old in zip(outer, node.inputs, strict=True))
+        return list(node.outputs) if same else list(node.clone_with_new_inputs(outer, strict=False).outputs)
+    inputs = [*op.inputs, *inner.added.values()]
+    if isinstance(op, OpFromGraph):
+        made: Any = OpFromGraph(inputs, outputs, **op.kwargs)
+        outer = outer[: len(op.inputs)]
+    else:
+        made = Scan(inputs, outputs, op.info)
+    return list(made.make_node(*outer, *inner.added).outputs)
+
+
+class _InnerGraph:
+    """Replacements inside an op: variables they use from outside become inputs."""
+
+    def __init__(self, replacer: Replacer, node: Apply) -> None:
+        self.replacer, self.op = replacer, node.op
+        self.inputs: Sequence[Any] = self.op.inputs
+        self.added: dict[Any, Any] = {}
+
+    def replaced(self, v: Any) -> Any:
+        """Return the replacement of a variable of the inner graph."""
+        new = self.replacer(v)
+        if new is v:
+            return v
+        for root in graph_inputs([new], self.inputs):
+            if isinstance(root, Constant) or root in self.inputs or root in self.added:
+                continue
+            if getattr(root, "update", None) is not None or getattr(root, "default_update", None) is not None:
+                raise NotImplementedError(
+                    f"Replacement introduces shared variable {root} which has an update associated with it into "
+                    f"the inner graph of {self.op}. This is not currently supported."
+                )
+            self.added[root] = safe_new(root, "_copy")
+        return clone_replace(new, self.added) if self.added else new
+
+
+# ---- Copies of expressions, with the arguments that programs for Theano 1.0 pass
+
+
+def clone(
+    output: Variable | Sequence[Variable],
+    replace: Mapping[Any, Any] | Iterable[tuple[Any, Any]] | None = None,
+    strict: bool = True,
+    share_inputs: bool = True,
+    copy_inputs: bool | None = None,
+) -> Any:
+    """Return a copy of an expression in which some variables are replaced.
+
+    Parameters
+    ----------
+    output : Variable or sequence of Variable
+        The outputs of the graph to copy.
+    replace : mapping or pairs, optional
+        Variable -> its replacement.
+    strict : bool
+        Whether a replacement must have the type of its original, or be converted to it.
+    share_inputs : bool
+        Whether the copy has the same inputs. If not, it has new ones; a shared variable has a new one with the same
+        storage.
+    copy_inputs : bool, optional
+        The older name of `share_inputs`.
+
+    Returns
+    -------
+    Variable or list of Variable
+        As `output`.
+
+    Raises
+    ------
+    TypeError
+        If a replacement does not fit and `strict` is true.
+    GraphError
+        If a key is no variable.
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> x, y = T.dscalars("x", "y")
+    >>> float(theano.clone(x**2 + 1, {x: y * 2}).eval({y: 3.0}))
+    37.0
+    """
+    copies = clone_replace(output, dict(replace or ()), strict)
+    if share_inputs if copy_inputs is None else copy_inputs:
+        return copies
+    roots = graph_inputs([copies] if isinstance(copies, Variable) else list(copies))
+    return clone_replace(copies, {root: root.clone() for root in roots if not isinstance(root, Constant)})

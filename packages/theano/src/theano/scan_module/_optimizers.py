@@ -1,4 +1,4 @@
-"""The rewriters of loops by the names that programs for Theano 1.0 use; each brings loops into the form that runs."""
+"""Databases and optimizers of loops, by their documented names."""
 
 from __future__ import annotations
 
@@ -11,8 +11,28 @@ from theano_optimize import MergeRewriter, NodeRewriter, WalkRewriter
 from theano_scan import LowerScans, rewrites
 from theano_tensor import NotScalarConstantError, get_scalar_constant_value
 
+from ..compile import optdb
+from ..gof import EquilibriumDB, SequenceDB
 from ..gof.opt import Optimizer
 from ._helpers import equal_computations
+
+# ---- Databases to which programs for Theano 1.0 add rewriters of loops; they run early, and before BLAS
+#
+# The rules of loops themselves are with the rules of canonicalization, since they work hand in hand with them.
+
+#: Runs before shapes are known.
+scan_eqopt1 = EquilibriumDB()
+#: Its sequence.
+scan_seqopt1 = SequenceDB()
+#: Runs before matrix products become BLAS.
+scan_eqopt2 = EquilibriumDB()
+
+scan_eqopt1.register("all_pushout_opt", scan_seqopt1, 1, "fast_run", "scan")
+optdb.register("scan_eqopt1", scan_eqopt1, 0.05, "fast_run", "scan")
+optdb.register("scan_eqopt2", scan_eqopt2, 1.59, "fast_run", "scan")
+
+
+# ---- The rewriters of loops by the names that programs for Theano 1.0 use; each brings loops into the form that runs
 
 _logger = logging.getLogger("theano.scan_module.scan_opt")
 

@@ -11,7 +11,7 @@ from theano_tensor.gradient import (
 )
 from theano_tensor.shape import ShapeI as Shape_i
 
-from .._lazy import lazy_names
+from .._names import lazy_names
 from ..compile.mode import AddFeatureOptimizer as AddFeatureOptimizer
 from ..gof.op import PureOp as PureOp
 from ..gof.toolbox import NoOutputFromInplace as NoOutputFromInplace

@@ -3,27 +3,28 @@
 from theano_scan import until as until
 from theano_tensor import get_scalar_constant_value as get_scalar_constant_value
 
-from .._graph_copies import clone as clone
-from .._lazy import lazy_names
-from ..compile.pfunc import rebuild_collect_shared as rebuild_collect_shared
+from .._names import lazy_names
+from ..compile._pfunc import rebuild_collect_shared as rebuild_collect_shared
 from ._helpers import (
+    clone as clone,
     equal_computations as equal_computations,
     expand_empty as expand_empty,
     forced_replace as forced_replace,
     get_updates_and_outputs as get_updates_and_outputs,
     hash_listsDictsTuples as hash_listsDictsTuples,
     isNaN_or_Inf_or_None as isNaN_or_Inf_or_None,
+    map_variables as map_variables,
     reconstruct_graph as reconstruct_graph,
     safe_new as safe_new,
     traverse as traverse,
 )
-from ._map_variables import map_variables as map_variables
 from ._parts import (
+    Validator as Validator,
     compress_outs as compress_outs,
+    infer_shape as infer_shape,
     scan_args as scan_args,
     scan_can_remove_outs as scan_can_remove_outs,
 )
-from ._shapes import Validator as Validator, infer_shape as infer_shape
 
 __all__ = [
     "Validator",

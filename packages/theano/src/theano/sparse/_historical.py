@@ -1,21 +1,22 @@
-"""Ops on sparse matrices of Theano 1.0 that are here composed of those of `theano_sparse`.
-
-The functions of `theano.sparse` use other ops, which know more dtypes. These are for programs that apply, compare or
-subclass the old ones.
-"""
+"""Ops of sparse matrices of Theano 1.0 that the layer has no name for, names of classes and values, and digests."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse
 
-from theano_graph import Apply, describe, format_error
+from theano_graph import Apply, Variable, describe, format_error
 from theano_sparse import (
     Comparison,
+    GetItem2d,
+    GetItemScalar,
     SparseOp,
+    SparseType,
+    all_dtypes,
     as_sparse_variable,
     col_scale,
     csm_data,
@@ -30,6 +31,13 @@ from theano_sparse import (
     with_data,
 )
 from theano_tensor import TensorType, as_tensor_variable
+
+# ---- Ops of sparse matrices of Theano 1.0 that the layer has no name for, and names of classes and values
+
+# ---- Ops on sparse matrices of Theano 1.0 that are here composed of those of `theano_sparse`
+#
+# The functions of `theano.sparse` use other ops, which know more dtypes. These are for programs that apply, compare or
+# subclass the old ones.
 
 CLASSES = {"csc": scipy.sparse.csc_matrix, "csr": scipy.sparse.csr_matrix}
 
@@ -351,3 +359,83 @@ less_than_s_s, less_than_s_d = LessThanSS(), LessThanSD()
 greater_than_s_s, greater_than_s_d = GreaterThanSS(), GreaterThanSD()
 less_equal_s_s, less_equal_s_d = LessEqualSS(), LessEqualSD()
 greater_equal_s_s, greater_equal_s_d = GreaterEqualSS(), GreaterEqualSD()
+
+
+# ---- Names of `theano.sparse.basic` in Theano 1.0 besides ops: lists of dtypes and formats, types, and questions
+
+#: Whether there are sparse matrices: SciPy is always there.
+enable_sparse = True
+imported_scipy = True
+scipy_ver = [int(part) for part in scipy.__version__.split(".")[:2]]
+sparse_formats = ["csc", "csr"]
+
+_mtypes = [scipy.sparse.csc_matrix, scipy.sparse.csr_matrix]
+_mtype_to_str = dict(zip(_mtypes, sparse_formats, strict=True))
+
+
+def _of(kind: str) -> list[str]:
+    return sorted(dtype for dtype in all_dtypes if dtype.startswith(kind))
+
+
+complex_dtypes, float_dtypes, int_dtypes, uint_dtypes = (_of(kind) for kind in ("complex", "float", "int", "uint"))
+integer_dtypes = discrete_dtypes = int_dtypes + uint_dtypes
+continuous_dtypes = complex_dtypes + float_dtypes
+
+csc_dmatrix, csr_dmatrix = (SparseType(format, "float64") for format in sparse_formats)
+csc_fmatrix, csr_fmatrix = (SparseType(format, "float32") for format in sparse_formats)
+
+get_item_2d, get_item_scalar = GetItem2d, GetItemScalar()
+
+
+def _variable(x: Any) -> Variable:
+    if not isinstance(x, Variable):
+        raise NotImplementedError(
+            format_error(f"this is asked of variables, not of {type(x).__name__}", hint="pass one")
+        )
+    return x
+
+
+def _is_sparse_variable(x: Any) -> bool:
+    """Tell whether a variable is sparse."""
+    return isinstance(_variable(x).type, SparseType)
+
+
+def _is_dense_variable(x: Any) -> bool:
+    """Tell whether a variable is a tensor."""
+    return isinstance(_variable(x).type, TensorType)
+
+
+def _value(x: Any, *kinds: type) -> Any:
+    if not (isinstance(x, kinds) or scipy.sparse.issparse(x)):
+        raise NotImplementedError(
+            format_error(f"this is asked of matrices, not of {type(x).__name__}", hint="pass one")
+        )
+    return x
+
+
+def _is_sparse(x: Any) -> bool:
+    """Tell whether a value is a sparse matrix of SciPy, and no array."""
+    return bool(scipy.sparse.issparse(_value(x, np.ndarray, tuple, list)))
+
+
+def _is_dense(x: Any) -> bool:
+    """Tell whether a value is an array, and no sparse matrix of SciPy."""
+    return isinstance(_value(x, np.ndarray), np.ndarray)
+
+
+# ---- Digests of sparse matrices
+
+
+def hash_from_sparse(data: Any) -> str:
+    """Return a text that differs for matrices of other elements, positions, shape, dtype or format.
+
+    Parameters
+    ----------
+    data : scipy.sparse matrix
+        In csc or csr format.
+    """
+    digest = hashlib.sha256(f"{data.shape} {data.dtype} {data.format}".encode())
+    for part in (data.data, data.indices, data.indptr):
+        digest.update(f" {part.dtype} {part.shape} ".encode())
+        digest.update(np.ascontiguousarray(part).data)
+    return digest.hexdigest()

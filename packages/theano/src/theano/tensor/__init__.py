@@ -5,30 +5,7 @@ Every name is one of `theano_tensor`; its documentation is there.
 
 from typing import TYPE_CHECKING
 
-from .._lazy import FROM_TESTING, from_testing, lazy_names
-from . import (
-    basic as basic,
-    blas as blas,
-    blas_headers as blas_headers,
-    elemwise as elemwise,
-    extra_ops as extra_ops,
-    fft as fft,
-    inplace as inplace,
-    io as io,
-    nlinalg as nlinalg,
-    nnet as nnet,
-    opt as opt,
-    raise_op as raise_op,
-    raw_random as raw_random,
-    shared_randomstreams as shared_randomstreams,
-    sharedvar as sharedvar,
-    slinalg as slinalg,
-    subtensor as subtensor,
-    type as type,
-    utils as utils,
-    xlogx as xlogx,
-)
-from .io import (
+from theano_tensor.io import (
     LoadFromDisk as LoadFromDisk,
     MPIRecv as MPIRecv,
     MPIRecvWait as MPIRecvWait,
@@ -36,19 +13,36 @@ from .io import (
     MPISendWait as MPISendWait,
     irecv as irecv,
     isend as isend,
-    key_to_cmp as key_to_cmp,
     load as load,
-    mpi_cmps as mpi_cmps,
-    mpi_enabled as mpi_enabled,
     mpi_keys as mpi_keys,
-    mpi_send_wait_cmp as mpi_send_wait_cmp,
     mpi_send_wait_key as mpi_send_wait_key,
-    mpi_tag_cmp as mpi_tag_cmp,
     mpi_tag_key as mpi_tag_key,
     recv as recv,
     send as send,
 )
-from .sort import SortOp as SortOp
+
+from .._names import FROM_TESTING, from_testing, lazy_names
+from . import (
+    basic as basic,
+    blas as blas,
+    elemwise as elemwise,
+    extra_ops as extra_ops,
+    nlinalg as nlinalg,
+    nnet as nnet,
+    opt as opt,
+    shared_randomstreams as shared_randomstreams,
+    sharedvar as sharedvar,
+    slinalg as slinalg,
+    subtensor as subtensor,
+    type as type,
+)
+from ._historical import (
+    key_to_cmp as key_to_cmp,
+    mpi_cmps as mpi_cmps,
+    mpi_enabled as mpi_enabled,
+    mpi_send_wait_cmp as mpi_send_wait_cmp,
+    mpi_tag_cmp as mpi_tag_cmp,
+)
 from .var import _tensor_py_operators as _tensor_py_operators
 
 # isort: split
@@ -61,7 +55,7 @@ _shared = sharedvar.tensor_constructor
 _LAZY = {
     **basic._LAZY,
     ".": "blas_c blas_scipy fourier signal type_other",
-    ".type_other": (
+    "._index_tools": (
         "MakeSlice NoneConst NoneTypeT SliceConstant SliceType as_int_none_variable make_slice none_type_t slicetype"
     ),
 }
@@ -69,18 +63,23 @@ _LAZY = {
 if TYPE_CHECKING:
     import theano as theano
     from theano import compile as compile, config as config, gof as gof, printing as printing
+    from theano_linker_c.cop import ParamsType as ParamsType
     from theano_testing.tensor import verify_grad as verify_grad
 
     from .. import scalar as scal  # noqa: F401 - the name that it had here
-    from ..gof.params_type import ParamsType as ParamsType
     from ..gof.utils import MethodNotDefined as MethodNotDefined
     from ..printing import min_informative_str as min_informative_str, pprint as pprint
-    from . import (
-        blas_c as blas_c,
-        blas_scipy as blas_scipy,
-        fourier as fourier,
-        signal as signal,
-        type_other as type_other,
+    from . import signal as signal
+    from ._index_tools import (
+        MakeSlice as MakeSlice,
+        NoneConst as NoneConst,
+        NoneTypeT as NoneTypeT,
+        SliceConstant as SliceConstant,
+        SliceType as SliceType,
+        as_int_none_variable as as_int_none_variable,
+        make_slice as make_slice,
+        none_type_t as none_type_t,
+        slicetype as slicetype,
     )
     from ._old_ops import (
         Default as Default,
@@ -93,17 +92,6 @@ if TYPE_CHECKING:
         setdefault as setdefault,
     )
     from .type import values_eq_approx_always_true as values_eq_approx_always_true
-    from .type_other import (
-        MakeSlice as MakeSlice,
-        NoneConst as NoneConst,
-        NoneTypeT as NoneTypeT,
-        SliceConstant as SliceConstant,
-        SliceType as SliceType,
-        as_int_none_variable as as_int_none_variable,
-        make_slice as make_slice,
-        none_type_t as none_type_t,
-        slicetype as slicetype,
-    )
 else:
     _find, _names = lazy_names(__name__, __package__, _LAZY)
 

@@ -11,6 +11,7 @@ import numpy as np
 from theano_graph import Variable, describe, format_error
 from theano_linker_c import scalar as scal
 from theano_tensor import (
+    DimShuffle,
     Dot,
     Elemwise,
     EmptyConstantError,
@@ -393,3 +394,11 @@ def _scal_elemwise_with_nfunc(nfunc: str | None, nin: int | None, nout: int | No
 
 
 _scal_elemwise = _scal_elemwise_with_nfunc(None, None, None)
+
+
+def transpose_inplace(x: Any, **kwargs: Any) -> Tensor:
+    """Return a view of `x` with its dimensions in the opposite order."""
+    variable = as_tensor_variable(x)
+    ndim = variable.type.ndim
+    result: Tensor = DimShuffle(variable.type.broadcastable, list(range(ndim))[::-1])(variable)
+    return result

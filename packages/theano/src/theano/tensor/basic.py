@@ -131,10 +131,12 @@ from ._historical import (
     alloc as alloc, complex_dtypes as complex_dtypes, continuous_dtypes as continuous_dtypes,
     discrete_dtypes as discrete_dtypes, extract_constant as extract_constant, float_dtypes as float_dtypes,
     get_vector_length as get_vector_length, int_dtypes as int_dtypes, integer_dtypes as integer_dtypes,
-    inverse_permutation as inverse_permutation, uint_dtypes as uint_dtypes,
+    inverse_permutation as inverse_permutation, uint_dtypes as uint_dtypes, _allclose as _allclose,
+    _get_atol_rtol as _get_atol_rtol, float16_atol as float16_atol, float16_rtol as float16_rtol,
+    float32_atol as float32_atol, float32_rtol as float32_rtol, float64_atol as float64_atol,
+    float64_rtol as float64_rtol,
 )
-from ._max_and_argmax import MaxAndArgmax as MaxAndArgmax, max_and_argmax as max_and_argmax
-from ._old_types import Tensor as Tensor
+from ._old_rewrites import MaxAndArgmax as MaxAndArgmax, max_and_argmax as max_and_argmax
 from ._old_functions import (
     _cast_mapping as _cast_mapping, _scal_elemwise as _scal_elemwise,
     _scal_elemwise_with_nfunc as _scal_elemwise_with_nfunc, _convert_to_bool as _convert_to_bool,
@@ -158,11 +160,6 @@ from ._old_functions import (
     isnan_ as isnan_, join_ as join_, largest as largest, makeKeepDims as makeKeepDims,
     numpy_diagonal_return_view as numpy_diagonal_return_view, numpy_scalar as numpy_scalar, smallest as smallest,
 )
-from ._tolerances import (
-    _allclose as _allclose, _get_atol_rtol as _get_atol_rtol, float16_atol as float16_atol,
-    float16_rtol as float16_rtol, float32_atol as float32_atol, float32_rtol as float32_rtol,
-    float64_atol as float64_atol, float64_rtol as float64_rtol,
-)
 from .var import _tensor_py_operators as _tensor_py_operators
 # isort: on
 # fmt: on
@@ -172,7 +169,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np  # noqa: F401 - a star import brings it, as in Theano 1.0
 
-from .._lazy import FROM_TESTING, from_testing, lazy_names
+from .._names import FROM_TESTING, from_testing, lazy_names
 
 #: Module -> the names that it has, and that are imported when they are asked for.
 _LAZY = {
@@ -185,10 +182,12 @@ _LAZY = {
         "Default Mean PermuteRowElements Tile Tri _permute_row_elements default permute_row_elements setdefault=default"
     ),
     ".type": "values_eq_approx_always_true",
-    ".type_other": "NoneConst",
+    "._index_tools": "NoneConst",
 }
 
 # Names that are not those of the layer.
+#: The class of types of arrays, by its oldest name.
+Tensor = TensorType
 Argmax = ArgMax
 Shape = ShapeOf
 Shape_i = ShapeI
@@ -198,12 +197,13 @@ power = pow
 if TYPE_CHECKING:
     import theano as theano
     from theano import compile as compile, config as config, gof as gof, printing as printing
+    from theano_linker_c.cop import ParamsType as ParamsType
     from theano_testing.tensor import verify_grad as verify_grad
 
-    from ..gof.params_type import ParamsType as ParamsType
     from ..gof.utils import MethodNotDefined as MethodNotDefined
     from ..printing import min_informative_str as min_informative_str, pprint as pprint
     from . import elemwise as elemwise
+    from ._index_tools import NoneConst as NoneConst
     from ._old_ops import (
         Default as Default,
         Mean as Mean,
@@ -216,7 +216,6 @@ if TYPE_CHECKING:
         setdefault as setdefault,
     )
     from .type import values_eq_approx_always_true as values_eq_approx_always_true
-    from .type_other import NoneConst as NoneConst
 else:
     _find, __dir__ = lazy_names(__name__, __package__, _LAZY)
 

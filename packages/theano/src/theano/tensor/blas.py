@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from theano_linker_c.cop import blas_arguments as ldflags
+from theano_linker_c.cop import blas_arguments as ldflags, blas_declarations as blas_header_text
 from theano_tensor.linear import (
     BatchedDot as BatchedDot,
     Dot22 as Dot22,
@@ -22,8 +22,8 @@ from theano_tensor.linear import (
 )
 from theano_tensor.rewrites import GemmOptimizer as GemmOptimizer
 
-from .._lazy import lazy_names
-from .blas_headers import blas_header_text as blas_header_text, blas_header_version as blas_header_version
+from .._names import lazy_names
+from ._linear_algebra import blas_header_version as blas_header_version
 
 #: The op that adds a product to a matrix, and the one for vectors.
 gemm = gemm_no_inplace
@@ -56,6 +56,7 @@ __all__ = [
 if TYPE_CHECKING:
     from theano_graph import Apply as Apply, InconsistencyError as InconsistencyError, Op as Op, config as config
     from theano_linker_c import optdb as optdb
+    from theano_linker_c.cop import ParamsType as ParamsType
     from theano_tensor.linear import view_roots as view_roots
     from theano_tensor.rewrites.blas import blas_optdb as blas_optdb
 
@@ -67,9 +68,8 @@ if TYPE_CHECKING:
         local_optimizer as local_optimizer,
     )
     from ..gof.optdb import SequenceDB as SequenceDB
-    from ..gof.params_type import ParamsType as ParamsType
     from ..printing import debugprint as debugprint, pprint as pprint
-    from ._blas_tools import (
+    from ._linear_algebra import (
         GemmRelated as GemmRelated,
         _as_scalar as _as_scalar,
         _beta_L_plus_alpha_M as _beta_L_plus_alpha_M,
@@ -106,7 +106,7 @@ else:
         ".opt": "local_dimshuffle_lift",
         ".type": "values_eq_approx_remove_inf_nan",
         "theano": "T=tensor theano",
-        "._blas_tools": (
+        "._linear_algebra": (
             "GemmRelated _as_scalar _beta_L_plus_alpha_M _factor_canonicalized _gemm_canonicalize _is_real_matrix "
             "_is_real_vector blas_opt_inplace check_init_y have_fblas local_dot22_to_dot22scalar "
             "local_dot22_to_ger_or_gemv local_dot_to_dot22 local_gemm_to_gemv local_gemm_to_ger local_inplace_gemm "

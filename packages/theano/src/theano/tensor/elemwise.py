@@ -15,7 +15,7 @@ from theano_tensor import (
     Sum as Sum,
 )
 
-from .._lazy import lazy_names
+from .._names import lazy_names
 
 __all__ = [
     "All",
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         Op as Op,
     )
 
-    from ._old_printers import DimShufflePrinter as DimShufflePrinter
+    from ._index_tools import DimShufflePrinter as DimShufflePrinter
 else:
     LAZY = {
         "theano": "config gof scalar theano",

@@ -40,7 +40,7 @@ from theano_tensor import (
     unravel_index as unravel_index,
 )
 
-from .._lazy import lazy_names
+from .._names import lazy_names
 
 __all__ = [
     "AllocDiag",
@@ -81,7 +81,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from ._old_extra_ops import (
+    from ._old_ops import (
         CumOp as CumOp,
         CumprodOp as CumprodOp,
         CumsumOp as CumsumOp,
@@ -90,7 +90,9 @@ if TYPE_CHECKING:
     )
 else:
     LAZY = {
-        "._old_extra_ops": "CumOp CumprodOp CumsumOp DiffOp RepeatOp",
+        "._old_ops": (
+            "CumOp CumprodOp CumsumOp DiffOp RepeatOp bartlett_ fill_diagonal_ fill_diagonal_offset_ disconnected_type"
+        ),
         "theano": "config gof gradient scalar tensor theano",
         ".": "basic nlinalg",
         "theano_tensor": "DisconnectedType",
@@ -98,6 +100,5 @@ else:
         "..scalar": "int_t=int64",
         "..gof.type": "Generic",
         "theano_linker_c.cop": "EnumList",
-        "._extra_instances": "bartlett_ fill_diagonal_ fill_diagonal_offset_ disconnected_type",
     }
     __getattr__, __dir__ = lazy_names(__name__, __package__, LAZY)

@@ -33,9 +33,8 @@ from theano_tensor.linalg import (
     trace as trace,
 )
 
-from .._lazy import lazy_names
-from ._alloc_diag import alloc_diag as alloc_diag
-from ._lstsq import lstsq as lstsq
+from .._names import lazy_names
+from ._linear_algebra import alloc_diag as alloc_diag, lstsq as lstsq
 
 extract_diag = ExtractDiag()
 
@@ -76,14 +75,12 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from ._linalg_tools import (
-        _zero_disconnected as _zero_disconnected,
-    )
+    from ._linear_algebra import _zero_disconnected as _zero_disconnected
 else:
     LAZY = {
         "theano": "theano tensor",
         "theano_graph": "Apply Op",
         "theano_tensor": "DisconnectedType as_tensor_variable",
-        "._linalg_tools": "_zero_disconnected",
+        "._linear_algebra": "_zero_disconnected",
     }
     __getattr__, __dir__ = lazy_names(__name__, __package__, LAZY)

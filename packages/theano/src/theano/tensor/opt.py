@@ -38,8 +38,7 @@ from theano_tensor.rewrites.identities import is_inverse_pair as _is_inverse_pai
 from theano_tensor.rewrites.views import rebroadcast_simplified
 from theano_tensor.shape import MakeVector as MakeVector, ShapeI as ShapeI, ShapeOf, make_vector as make_vector
 
-from .._keywords import also_called
-from .._lazy import borrowed
+from .._names import also_called, borrowed
 from ..gof.opt import (
     MergeOptimizer as MergeOptimizer,
     Optimizer as Optimizer,
@@ -49,35 +48,35 @@ from ..gof.opt import (
     out2in as out2in,
 )
 from ..gof.utils import MethodNotDefined as MethodNotDefined
-from ._old_lifts import MakeVectorPrinter as MakeVectorPrinter
-from ._old_rewrites import named
+from ._old_rewrites import (
+    MakeVectorPrinter as MakeVectorPrinter,
+    is_dimshuffle_useless as is_dimshuffle_useless,
+    named,
+)
 from ._opt_functions import (
+    FusionOptimizer as FusionOptimizer,
     add_calculate as add_calculate,
     add_canonizer as add_canonizer,
     apply_local_dimshuffle_lift as apply_local_dimshuffle_lift,
     attempt_distribution as attempt_distribution,
+    broadcast_like as broadcast_like,
     distribute_greedy as distribute_greedy,
     elemwise_max_input_fct as elemwise_max_input_fct,
-    is_dimshuffle_useless as is_dimshuffle_useless,
+    encompasses_broadcastable as encompasses_broadcastable,
+    get_clients as get_clients,
+    get_clients2 as get_clients2,
+    is_an_upcast as is_an_upcast,
     local_elemwise_alloc_op as local_elemwise_alloc_op,
+    local_elemwise_fusion as local_elemwise_fusion,
+    local_elemwise_fusion_op as local_elemwise_fusion_op,
     make_constant as make_constant,
     merge_broadcastables as merge_broadcastables,
     mul_calculate as mul_calculate,
     mul_canonizer as mul_canonizer,
     pre_constant_merge as pre_constant_merge,
     pre_greedy_local_optimizer as pre_greedy_local_optimizer,
-    topo_constant_folding as topo_constant_folding,
-)
-from ._opt_tools import (
-    FusionOptimizer as FusionOptimizer,
-    broadcast_like as broadcast_like,
-    encompasses_broadcastable as encompasses_broadcastable,
-    get_clients as get_clients,
-    get_clients2 as get_clients2,
-    is_an_upcast as is_an_upcast,
-    local_elemwise_fusion as local_elemwise_fusion,
-    local_elemwise_fusion_op as local_elemwise_fusion_op,
     scalarconsts_rest as scalarconsts_rest,
+    topo_constant_folding as topo_constant_folding,
 )
 
 __all__ = [

@@ -8,7 +8,7 @@ from theano_tensor.random import (
     random_state_constructor as randomstate_constructor,
 )
 
-from .._lazy import lazy_names
+from .._names import lazy_names
 
 __all__ = [
     "GeneratorStreams",

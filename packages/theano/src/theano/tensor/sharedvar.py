@@ -11,7 +11,7 @@ from theano_tensor import (
     tensor_constructor as tensor_constructor,
 )
 
-from .._lazy import lazy_names
+from .._names import lazy_names
 from ._old_functions import integer_types as integer_types
 from .var import _tensor_py_operators as _tensor_py_operators
 

@@ -36,7 +36,7 @@ from theano_tensor.linalg import (
     solve_upper_triangular as solve_upper_triangular,
 )
 
-from .._lazy import lazy_names
+from .._names import lazy_names
 
 __all__ = [
     "QZ",
@@ -73,15 +73,12 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from ._linalg_tools import (
-        MATRIX_STRUCTURES as MATRIX_STRUCTURES,
-        imported_scipy as imported_scipy,
-    )
+    from ._linear_algebra import MATRIX_STRUCTURES as MATRIX_STRUCTURES, imported_scipy as imported_scipy
 else:
     LAZY = {
         "theano": "theano tensor",
         "theano_graph": "Apply Op",
         "theano_tensor": "as_tensor_variable",
-        "._linalg_tools": "MATRIX_STRUCTURES imported_scipy",
+        "._linear_algebra": "MATRIX_STRUCTURES imported_scipy",
     }
     __getattr__, __dir__ = lazy_names(__name__, __package__, LAZY)

@@ -17,7 +17,7 @@ from theano_tensor import (
     take as take,
 )
 
-from .._lazy import lazy_names
+from .._names import lazy_names
 
 __all__ = [
     "AdvancedBooleanIncSubtensor",
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         AdvancedIndexingError as AdvancedIndexingError,
         BaseAdvancedIncSubtensor as BaseAdvancedIncSubtensor,
         BaseAdvancedSubtensor as BaseAdvancedSubtensor,
+        SubtensorPrinter as SubtensorPrinter,
         _sum_grad_over_bcasted_dims as _sum_grad_over_bcasted_dims,
         adv_index_broadcastable_pattern as adv_index_broadcastable_pattern,
         advanced_boolean_inc_subtensor as advanced_boolean_inc_subtensor,
@@ -59,17 +60,15 @@ if TYPE_CHECKING:
         make_constant as make_constant,
         sparse_module_ref as sparse_module_ref,
     )
-    from ._old_printers import SubtensorPrinter as SubtensorPrinter
 else:
     LAZY = {
         "._index_tools": (
             "AdvancedBooleanIndexingError AdvancedIndexingError BaseAdvancedIncSubtensor _sum_grad_over_bcasted_dims "
             "BaseAdvancedSubtensor adv_index_broadcastable_pattern advanced_boolean_inc_subtensor "
-            "advanced_boolean_set_subtensor advanced_boolean_subtensor advanced_inc_subtensor "
-            "advanced_inc_subtensor1 advanced_set_subtensor advanced_set_subtensor1 "
-            "advanced_subtensor advanced_subtensor1 as_index_variable "
-            "check_advanced_indexing_dimensions check_and_reject_bool get_canonical_form_slice "
-            "get_idx_list make_constant sparse_module_ref"
+            "advanced_boolean_set_subtensor advanced_boolean_subtensor advanced_inc_subtensor advanced_inc_subtensor1 "
+            "advanced_set_subtensor advanced_set_subtensor1 advanced_subtensor advanced_subtensor1 as_index_variable "
+            "check_advanced_indexing_dimensions check_and_reject_bool get_canonical_form_slice get_idx_list "
+            "make_constant sparse_module_ref MakeSlice NoneConst NoneTypeT SliceType make_slice"
         ),
         "theano": "config gof theano",
         "..": "scal=scalar",
@@ -78,7 +77,6 @@ else:
         "..gof.utils": "MethodNotDefined hashtype",
         "..gof.params_type": "ParamsType",
         ".basic": "alloc",
-        ".type_other": "MakeSlice NoneConst NoneTypeT SliceType make_slice",
         "..printing": "pprint",
     }
     __getattr__, __dir__ = lazy_names(__name__, __package__, LAZY)

@@ -5,7 +5,7 @@ from theano_tensor import (
     TensorType as TensorType,
 )
 
-from .._lazy import lazy_names
+from .._names import lazy_names
 from ..gof.utils import hashtype as hashtype
 from ._historical import (
     values_eq_approx_always_true as values_eq_approx_always_true,

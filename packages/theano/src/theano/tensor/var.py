@@ -10,14 +10,14 @@ from theano_tensor import (
 )
 from theano_tensor.utils import hash_from_ndarray as hash_from_ndarray
 from ..gof.utils import hashtype as hashtype
-from ._constant_signature import TensorConstantSignature as TensorConstantSignature, equal_slices as equal_slices
+from ._historical import TensorConstantSignature as TensorConstantSignature, equal_slices as equal_slices
 from ._old_functions import integer_types as integer_types
 # isort: on
 # fmt: on
 # End of the names of names.toml.
 
 
-from .._lazy import lazy_names
+from .._names import lazy_names
 
 _tensor_py_operators = TensorOperators  # the documented name of the class
 

@@ -1,3 +1,6 @@
 """Helpers for tests of users' ops."""
 
-from . import test_rop as test_rop, unittest_tools as unittest_tools
+from .._names import lazy_names
+from . import unittest_tools as unittest_tools
+
+__getattr__, __dir__ = lazy_names(__name__, __package__, {})

@@ -21,7 +21,7 @@ from unittest import SkipTest as SkipTest
 
 import importlib
 
-from .._lazy import borrowed
+from .._names import borrowed
 
 OptimizationTestMixin = TestOptimizationMixin
 

@@ -15,6 +15,6 @@ from theano_tensor.typed_list import (
 # End of the names of names.toml.
 
 
-from .._lazy import lazy_names
+from .._names import lazy_names
 
 __getattr__, __dir__ = lazy_names(__name__, __package__, {})

@@ -8,7 +8,7 @@ Names that few programs need are imported on first use.
 # isort: off
 from typing import TYPE_CHECKING
 
-from ..._lazy import lazy_names
+from ..._names import lazy_names
 
 from . import nnet as nnet
 from .nnet import (
@@ -25,17 +25,14 @@ from .nnet import (
 )
 
 if TYPE_CHECKING:
-    from . import (
-        abstract_conv as abstract_conv, blocksparse as blocksparse, bn as bn, conv as conv, conv3d2d as conv3d2d,
-        corr as corr, corr3d as corr3d, ctc as ctc, neighbours as neighbours, opt as opt, sigm as sigm,
-    )
+    from . import abstract_conv as abstract_conv, bn as bn, sigm as sigm
     from theano_tensor.elemwise.inplace import sigmoid_inplace as sigmoid_inplace
     from theano_tensor.nnet.convolution import ConvOp as ConvOp, abstract_conv2d as abstract_conv2d
     from theano_tensor.nnet.bn import (
         batch_normalization as batch_normalization, batch_normalization_test as batch_normalization_test,
         batch_normalization_train as batch_normalization_train,
     )
-    from ._convolutions import (
+    from ._conv_rewrites import (
         conv2d as conv2d, conv2d_grad_wrt_inputs as conv2d_grad_wrt_inputs, conv2d_transpose as conv2d_transpose,
         conv3d as conv3d, separable_conv2d as separable_conv2d, separable_conv3d as separable_conv3d,
     )
@@ -70,11 +67,11 @@ if TYPE_CHECKING:
     )
 else:
     __getattr__, __dir__ = lazy_names(__name__, __package__, {
-        ".": "abstract_conv blocksparse bn conv conv3d2d corr corr3d ctc neighbours opt sigm",
+        ".": "abstract_conv bn sigm",
         "theano_tensor.elemwise.inplace": "sigmoid_inplace",
         "theano_tensor.nnet.convolution": "ConvOp abstract_conv2d",
         "theano_tensor.nnet.bn": "batch_normalization batch_normalization_test batch_normalization_train",
-        "._convolutions": "conv2d conv2d_grad_wrt_inputs conv2d_transpose conv3d separable_conv2d separable_conv3d",
+        "._conv_rewrites": "conv2d conv2d_grad_wrt_inputs conv2d_transpose conv3d separable_conv2d separable_conv3d",
         ".sigm": "ScalarSigmoid scalar_sigmoid",
         ".nnet": (
             "sparse_block_dot confusion_matrix h_softmax local_advanced_indexing_crossentropy_onehot "

@@ -1,8 +1,9 @@
-"""Convolutions as products of matrices, under the names that graphs of Theano 1.0 show."""
+"""Convolutions with the historical arguments, and ops of correlations."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib.util import find_spec
 from typing import Any, ClassVar
 
 from theano_graph import Apply, config, format_error
@@ -18,6 +19,13 @@ from theano_tensor.nnet.convolution import (
     get_conv_gradweights_shape,
 )
 from theano_tensor.shape import lengths_of
+
+# ---- Whether SciPy is there, with whose convolutions tests compare those of Theano
+
+imported_scipy_signal = find_spec("scipy") is not None
+
+
+# ---- Convolutions as products of matrices, under the names that graphs of Theano 1.0 show
 
 _PADS = {"half": -1, "full": -2, "valid": 0}
 #: The class that stands for a convolution or a gradient along so many axes.

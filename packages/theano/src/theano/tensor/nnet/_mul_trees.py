@@ -14,7 +14,7 @@ import numpy as np
 from theano_tensor import NotScalarConstantError, exp, get_scalar_constant_value, mul, neg
 from theano_tensor.elemwise import add, sigmoid
 
-from .._opt_tools import scalarconsts_rest
+from .._opt_functions import scalarconsts_rest
 
 #: Whether modes include `local_1msigmoid`; it is not needed, for rewrites of products see ``1 - sigmoid(x)`` as well.
 register_local_1msigmoid = False

@@ -32,15 +32,14 @@ from theano_tensor.nnet.convolution import (
     separable_conv3d as separable_conv3d,
 )
 
-from ..._lazy import lazy_names
-from . import _conv_rewrites as _conv_rewrites
-from ._convolutions import (
+from ..._names import lazy_names
+from ._conv_rewrites import (
     conv2d_grad_wrt_inputs as conv2d_grad_wrt_inputs,
     conv2d_grad_wrt_weights as conv2d_grad_wrt_weights,
     conv3d_grad_wrt_inputs as conv3d_grad_wrt_inputs,
     conv3d_grad_wrt_weights as conv3d_grad_wrt_weights,
 )
-from ._scipy_signal import imported_scipy_signal as imported_scipy_signal
+from ._corr import imported_scipy_signal as imported_scipy_signal
 
 __all__ = [
     "AbstractConv",

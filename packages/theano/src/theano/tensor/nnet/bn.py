@@ -7,7 +7,7 @@ from theano_tensor.nnet.bn import (
     batch_normalization as batch_normalization, batch_normalization_test as batch_normalization_test,
     batch_normalization_train as batch_normalization_train,
 )
-from ._bn_ops import (
+from ._layer_ops import (
     AbstractBatchNormInference as AbstractBatchNormInference, AbstractBatchNormTrain as AbstractBatchNormTrain,
     AbstractBatchNormTrainGrad as AbstractBatchNormTrainGrad, BNComposite as BNComposite,
     as_common_dtype as as_common_dtype, bn_groupopt as bn_groupopt,
@@ -20,6 +20,6 @@ from ._bn_ops import (
 # End of the names of names.toml.
 
 
-from ..._lazy import lazy_names
+from ..._names import lazy_names
 
 __getattr__, __dir__ = lazy_names(__name__, __package__, {})

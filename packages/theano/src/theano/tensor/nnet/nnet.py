@@ -8,7 +8,7 @@ Names that few programs need are imported on first use.
 # isort: off
 from typing import TYPE_CHECKING
 
-from ..._lazy import lazy_names
+from ..._names import lazy_names
 
 from theano_tensor.nnet import (
     LogSoftmax as LogSoftmax, Softmax as Softmax, binary_crossentropy as binary_crossentropy,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         local_advanced_indexing_crossentropy_onehot as local_advanced_indexing_crossentropy_onehot,
         local_advanced_indexing_crossentropy_onehot_grad as local_advanced_indexing_crossentropy_onehot_grad,
     )
-    from ._softmax_ops import (
+    from ._softmax import (
         CrossentropyCategorical1Hot as CrossentropyCategorical1Hot,
         CrossentropyCategorical1HotGrad as CrossentropyCategorical1HotGrad,
         CrossentropySoftmax1HotWithBiasDx as CrossentropySoftmax1HotWithBiasDx,
@@ -43,8 +43,6 @@ if TYPE_CHECKING:
         prepend_1_to_each_row as prepend_1_to_each_row, prepend_scalar_to_each_row as prepend_scalar_to_each_row,
         softmax_grad as softmax_grad, softmax_graph as softmax_graph, softmax_op as softmax_op,
         softmax_with_bias as softmax_with_bias,
-    )
-    from ._softmax_rewrites import (
         crossentropy_to_crossentropy_with_softmax as crossentropy_to_crossentropy_with_softmax,
         crossentropy_to_crossentropy_with_softmax_with_bias as crossentropy_to_crossentropy_with_softmax_with_bias,
         graph_merge_softmax_with_crossentropy_softmax as graph_merge_softmax_with_crossentropy_softmax,
@@ -60,18 +58,16 @@ else:
         "theano_tensor.nnet.blocksparse": "sparse_block_dot",
         "theano_tensor.nnet.losses": "confusion_matrix h_softmax",
         "..opt": "local_advanced_indexing_crossentropy_onehot local_advanced_indexing_crossentropy_onehot_grad",
-        "._softmax_ops": (
+        "._softmax": (
             "CrossentropyCategorical1Hot CrossentropyCategorical1HotGrad CrossentropySoftmax1HotWithBiasDx "
             "CrossentropySoftmaxArgmax1HotWithBias Prepend_scalar_constant_to_each_row Prepend_scalar_to_each_row "
             "SoftmaxGrad SoftmaxWithBias crossentropy_categorical_1hot crossentropy_categorical_1hot_grad "
             "crossentropy_softmax_1hot_with_bias_dx crossentropy_softmax_argmax_1hot_with_bias logsoftmax_op "
             "prepend_0_to_each_row prepend_1_to_each_row prepend_scalar_to_each_row softmax_grad softmax_graph "
-            "softmax_op softmax_with_bias"
-        ),
-        "._softmax_rewrites": (
-            "crossentropy_to_crossentropy_with_softmax crossentropy_to_crossentropy_with_softmax_with_bias "
-            "graph_merge_softmax_with_crossentropy_softmax local_argmax_pushdown local_logsoftmax "
-            "local_logsoftmax_grad local_softmax_grad_to_crossentropy_with_softmax_grad local_softmax_with_bias "
+            "softmax_op softmax_with_bias crossentropy_to_crossentropy_with_softmax "
+            "crossentropy_to_crossentropy_with_softmax_with_bias graph_merge_softmax_with_crossentropy_softmax "
+            "local_argmax_pushdown local_logsoftmax local_logsoftmax_grad "
+            "local_softmax_grad_to_crossentropy_with_softmax_grad local_softmax_with_bias "
             "local_useless_crossentropy_softmax_1hot_with_bias_dx_alloc softmax_simplifier"
         ),
     })

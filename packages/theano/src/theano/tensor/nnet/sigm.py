@@ -20,7 +20,7 @@ from theano_tensor.nnet import (
     ultra_fast_sigmoid as ultra_fast_sigmoid,
 )
 
-from ..._lazy import lazy_names
+from ..._names import lazy_names
 from ...gof.opt import copy_stack_trace as copy_stack_trace
 from .._historical import values_eq_approx_remove_inf as values_eq_approx_remove_inf
 from ..opt import (

@@ -1,3 +1,6 @@
 """Convolution and pooling of images as signals, without channels."""
 
-from . import conv as conv, pool as pool
+from ..._names import lazy_names
+from . import pool as pool
+
+__getattr__, __dir__ = lazy_names(__name__, __package__, {})

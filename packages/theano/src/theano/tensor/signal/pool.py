@@ -11,7 +11,7 @@ from theano_tensor.signal.pool import (
     pool_3d as pool_3d,
 )
 
-from ..._lazy import from_module
+from ..._names import from_module
 
 if TYPE_CHECKING:
     from ._pool_ops import (

@@ -1,3 +1,0 @@
-"""The former place of `theano.tensor.nnet.conv`."""
-
-from ..tensor.nnet.conv import *

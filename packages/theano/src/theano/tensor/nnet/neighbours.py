@@ -1,8 +1,0 @@
-"""Rectangular neighbourhoods in images."""
-
-from theano_tensor.nnet.neighbours import neibs2images as neibs2images
-
-from ..._lazy import lazy_names
-from ._images2neibs import Images2Neibs as Images2Neibs, images2neibs as images2neibs
-
-__getattr__, __dir__ = lazy_names(__name__, __package__, {})

@@ -1,1 +1,0 @@
-"""Helpers for the tests of tensor ops."""
