@@ -184,7 +184,7 @@ def modules() -> Iterator[Module]:
 def contracts() -> list[Contract]:
     """Return all contracts, those of lower layers first, in the order of modules and names."""
     places = {address for module in modules() for address in tables(module)}
-    contracts_by_place = {place: Contract(place) for place in places}
+    contracts_by_place = {position: Contract(position) for position in places}
     for module in modules():
         for target in taken(module, contracts_by_place):
             contracts_by_place[target].users[layer_at(module.name)] += 1
@@ -214,15 +214,15 @@ def tables(module: Module) -> Iterator[Place]:
 
 
 @cache
-def public_address(place: Place) -> str:
+def public_address(position: Place) -> str:
     """Return the shortest address of a name without underscores, or an empty text."""
-    layer = layer_at(place[0])
+    layer = layer_at(position[0])
     holders = (module.name for module in modules() if layer_at(module.name) == layer and "._" not in module.name)
-    addresses = [f"{name}.{place[1]}" for name in holders if resolve(name, place[1]) == place]
+    addresses = [f"{name}.{position[1]}" for name in holders if resolve(name, position[1]) == position]
     return min(addresses, key=lambda text: (len(text), text), default="")
 
 
-def taken(module: Module, found: dict[Place, Contract]) -> set[Place]:
+def taken(module: Module, match: dict[Place, Contract]) -> set[Place]:
     """Return the names that a module takes of other layers; they are added to `known`."""
     places: set[Place] = set()
     layer = layer_at(module.name)
@@ -230,12 +230,12 @@ def taken(module: Module, found: dict[Place, Contract]) -> set[Place]:
     for base, name in module.imports.values():
         target = resolve(base, name)
         if target is not None and target[1]:
-            places |= _noted(found, target, f"{base}.{name}", layer)
+            places |= _noted(match, target, f"{base}.{name}", layer)
     for node in ast.walk(module.tree) if holders else ():
         if isinstance(node, ast.Attribute) and _root(node) in holders:
             target, holder = place_of(module, node), place_of(module, node.value)
             if target is not None and target[1] and holder is not None:
-                places |= _noted(found, target, f"{holder[0]}.{node.attr}", layer)
+                places |= _noted(match, target, f"{holder[0]}.{node.attr}", layer)
     return places
 
 
@@ -250,22 +250,22 @@ def _is_module(base: str, name: str) -> bool:
     return target is not None and not target[1]
 
 
-def _noted(found: dict[Place, Contract], place: Place, address: str, own: str) -> set[Place]:
-    if layer_at(place[0]) == own or layer_at(address) == own or place[1].startswith("__"):
+def _noted(match: dict[Place, Contract], position: Place, address: str, private: str) -> set[Place]:
+    if layer_at(position[0]) == private or layer_at(address) == private or position[1].startswith("__"):
         return set()
-    found.setdefault(place, Contract(place)).addresses[address] += 1
-    return {place}
+    match.setdefault(position, Contract(position)).addresses[address] += 1
+    return {position}
 
 
-def ancestors(place: Place) -> Iterator[Place]:
+def ancestors(position: Place) -> Iterator[Place]:
     """Yield the classes that a class derives from, itself first."""
-    yield place
-    module = read(place[0])
-    node = module.definitions.get(place[1]) if module is not None else None
+    yield position
+    module = read(position[0])
+    node = module.definitions.get(position[1]) if module is not None else None
     if module is not None and isinstance(node, ast.ClassDef):
         for base in node.bases:
             above = place_of(module, base)
-            if above is not None and above[1] and above != place:
+            if above is not None and above[1] and above != position:
                 yield from ancestors(above)
 
 
@@ -282,35 +282,35 @@ def members_of(node: ast.ClassDef) -> dict[str, ast.stmt]:
     return members
 
 
-def _note_uses(module: Module, found: dict[Place, Contract]) -> None:
+def _note_uses(module: Module, match: dict[Place, Contract]) -> None:
     """Note the uses that a module makes of the names of other layers when it is imported."""
     for node in _statements(module.tree.body):
         if isinstance(node, ast.ClassDef):
-            _note_class(module, node, found)
+            _note_class(module, node, match)
         calls = [node.value] if isinstance(node, ast.Expr) else list(getattr(node, "decorator_list", ()))
         for call in calls:
-            _note_call(module, call, found)
+            _note_call(module, call, match)
 
 
-def _note_class(module: Module, node: ast.ClassDef, found: dict[Place, Contract]) -> None:
+def _note_class(module: Module, node: ast.ClassDef, match: dict[Place, Contract]) -> None:
     layer = layer_at(module.name)
     members = set(members_of(node))
     direct = {place_of(module, base) for base in node.bases}
-    for place in dict.fromkeys(ancestors((module.name, node.name))):
-        if place in found and layer_at(place[0]) != layer:
-            found[place].derived[layer] += place in direct
-            found[place].overridden.update(members)
+    for position in dict.fromkeys(ancestors((module.name, node.name))):
+        if position in match and layer_at(position[0]) != layer:
+            match[position].derived[layer] += position in direct
+            match[position].overridden.update(members)
 
 
-def _note_call(module: Module, call: ast.expr, found: dict[Place, Contract]) -> None:
+def _note_call(module: Module, call: ast.expr, match: dict[Place, Contract]) -> None:
     layer = layer_at(module.name)
     target = call.func if isinstance(call, ast.Call) else call
     # `table.register(A)(function)` registers, too.
     while isinstance(target, ast.Call):
         target = target.func
-    place = place_of(module, target)
+    position = place_of(module, target)
     holder = place_of(module, target.value) if isinstance(target, ast.Attribute) else None
-    if place is not None and place in found:
-        found[place].called[layer] += int(layer_at(place[0]) != layer)
-    elif holder is not None and holder in found:
-        found[holder].registered[layer] += 1
+    if position is not None and position in match:
+        match[position].called[layer] += int(layer_at(position[0]) != layer)
+    elif holder is not None and holder in match:
+        match[holder].registered[layer] += 1

@@ -83,11 +83,11 @@ def split_requirements(requirements: Iterable[str]) -> tuple[list[Layer], list[s
     others: list[str] = []
     for text in requirements:
         name = re.split(r"[^A-Za-z0-9_.-]", text, maxsplit=1)[0].rstrip("~=<>! ")
-        found = by_distribution().get(name)
-        if found is None:
+        entry = by_distribution().get(name)
+        if entry is None:
             others.append(text)
         else:
-            ours.append(found)
+            ours.append(entry)
     return ours, others
 
 

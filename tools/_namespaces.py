@@ -112,8 +112,8 @@ def names_of(package: Path, word: str) -> tuple[str, dict[str, str]]:
 def imports(package: Path, words: list[str]) -> Iterator[str]:
     """Yield the statements that import the definitions of modules."""
     for word in words:
-        module, found = names_of(package, word)
-        names = [f"{original} as {name}" for name, original in found.items()]
+        module, match = names_of(package, word)
+        names = [f"{original} as {name}" for name, original in match.items()]
         line = f"from .{module} import {', '.join(names)}"
         if len(line) <= WIDTH:
             yield line

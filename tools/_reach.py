@@ -20,7 +20,7 @@ def find_module(name: str) -> Path | None:
         return None
     path = SOURCES[root].joinpath(*parts)
     candidates = (path / "__init__.py", path.with_suffix(".py"))
-    return next((found for found in candidates if found.exists()), None)
+    return next((item for item in candidates if item.exists()), None)
 
 
 def package_of(path: Path) -> str:

@@ -173,9 +173,9 @@ def main() -> int:
     """Run all checks; the exit status is 1 where one of them fails."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", nargs="?", type=Path)
-    given = parser.parse_args().folder
+    operand = parser.parse_args().folder
     with tempfile.TemporaryDirectory() as scratch:
-        folder = Path(scratch) if given is None else given.resolve()
+        folder = Path(scratch) if operand is None else operand.resolve()
         good = [check(item, folder) for item in EXTENSIONS]
     return int(not all(good))
 

@@ -17,9 +17,9 @@ def main() -> int:
         return 1
     buffer = driver.open(0).allocate(4)
     buffer.write(0, b"text")
-    found = bytearray(4)
-    buffer.read(0, found)
-    assert found == b"text"
+    match = bytearray(4)
+    buffer.read(0, match)
+    assert match == b"text"
     print(f"theano-gpuarray {theano_gpuarray.__version__} runs")
     return 0
 

@@ -107,22 +107,22 @@ def _assigns_difference(statement: ast.Assign | ast.AnnAssign) -> bool:
     return any(isinstance(target, ast.Name) and target.id == "difference" for target in targets)
 
 
-def check_page(found: Explanations) -> Iterator[str]:
+def check_page(match: Explanations) -> Iterator[str]:
     """Yield the contradictions between page, lists and tests."""
-    for row, count in Counter(found.rows + found.groups).items():
+    for row, count in Counter(match.rows + match.groups).items():
         if count > 1:
             yield f"{row}: {count} rows have this id"
-    for row in found.rows:
-        if row not in found.asserted:
+    for row in match.rows:
+        if row not in match.asserted:
             yield f"{row}: no test has `difference = {row!r}`"
-    for row in sorted(found.asserted - set(found.rows)):
+    for row in sorted(match.asserted - set(match.rows)):
         yield f"{row}: a test names it, and there is no such row"
-    for row in sorted({row for row, _, _ in found.tests} - set(found.rows)):
+    for row in sorted({row for row, _, _ in match.tests} - set(match.rows)):
         yield f"{row}: a list of tests names it, and there is no such row"
-    for group in sorted({group for group, _ in found.names} - set(found.groups)):
+    for group in sorted({group for group, _ in match.names} - set(match.groups)):
         yield f"{group}: a list of names has it, and there is no such group"
-    if len(found.groups) > MOST_GROUPS:
-        yield f"{len(found.groups)} groups of names, at most {MOST_GROUPS} are allowed"
+    if len(match.groups) > MOST_GROUPS:
+        yield f"{len(match.groups)} groups of names, at most {MOST_GROUPS} are allowed"
 
 
 def outcomes(path: Path) -> dict[tuple[str, str], str]:
@@ -132,19 +132,19 @@ def outcomes(path: Path) -> dict[tuple[str, str], str]:
         return {(row["file"], row["testid"]): row["outcome"] for row in rows}
 
 
-def check_results(found: Explanations, results: Path, baseline: Path, write: bool) -> Iterator[str]:
+def check_results(match: Explanations, results: Path, baseline: Path, write: bool) -> Iterator[str]:
     """Yield tests that fail without a row, rows of lists that explain nothing, and rows that explain too much."""
     here = outcomes(results)
     passing = [test for test, outcome in outcomes(baseline).items() if outcome == "passed"]
     failing = [test for test in passing if here.get(test) != "passed"]
     explained: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for file, test in failing:
-        row = found.row_of(file, test)
+        row = match.row_of(file, test)
         if row is None:
             yield f"{file}::{test} {here.get((file, test), 'missing')}, and no row explains it"
         else:
             explained[row].append((file, test))
-    for row, path, pattern in found.tests:
+    for row, path, pattern in match.tests:
         if not any(path == file and matches(test, pattern) for file, test in failing):
             yield f"{row}: {path}::{pattern} explains no failing test"
     many = [row for row, tests in explained.items() if len(tests) > MANY_TESTS]
@@ -153,10 +153,10 @@ def check_results(found: Explanations, results: Path, baseline: Path, write: boo
     count = sum(map(len, explained.values()))
     print(f"{len(passing) - len(failing)} of {len(passing)} pass, {count} more stand under {len(explained)} rows")
     if write:
-        TABLE.write_text(table(found, explained, len(passing)), encoding="utf-8")
+        TABLE.write_text(table(match, explained, len(passing)), encoding="utf-8")
 
 
-def table(found: Explanations, explained: dict[str, list[tuple[str, str]]], total: int) -> str:
+def table(match: Explanations, explained: dict[str, list[tuple[str, str]]], total: int) -> str:
     """Return the page that lists tests beside rows."""
     count = sum(map(len, explained.values()))
     lines = [
@@ -168,7 +168,7 @@ def table(found: Explanations, explained: dict[str, list[tuple[str, str]]], tota
         "| row | tests | which |",
         "| --- | ---: | --- |",
     ]
-    for row in found.rows:
+    for row in match.rows:
         if row in explained:
             by_file: dict[str, list[str]] = defaultdict(list)
             for file, test in explained[row]:
@@ -178,7 +178,7 @@ def table(found: Explanations, explained: dict[str, list[tuple[str, str]]], tota
     return "\n".join(lines) + "\n"
 
 
-def check_names(found: Explanations, missing: Path) -> Iterator[str]:
+def check_names(match: Explanations, missing: Path) -> Iterator[str]:
     """Yield public names that are missing and stand in no group, and entries of groups that are there after all."""
     names = {}
     for line in missing.read_text(encoding="utf-8").splitlines():
@@ -186,9 +186,9 @@ def check_names(found: Explanations, missing: Path) -> Iterator[str]:
         if len(words) >= 2:
             names[words[0].rstrip(".")] = words[1]
     for name, kind in names.items():
-        if kind in KINDS and not any(part.startswith("_") for part in name.split(".")) and found.group_of(name) is None:
+        if kind in KINDS and not any(part.startswith("_") for part in name.split(".")) and match.group_of(name) is None:
             yield f"{kind} {name} is missing and stands in no group"
-    for group, pattern in found.names:
+    for group, pattern in match.names:
         if not any(matches(name, pattern) for name in names):
             yield f"{group}: {pattern} is no missing name"
 

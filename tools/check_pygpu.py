@@ -26,17 +26,17 @@ def main(devname: str = "opencl0:0") -> int:
     for dtype in ("float16", "float32", "float64", "int8", "int64", "bool"):
         host = np.arange(12).reshape(3, 4).astype(dtype)
         for part in (np.s_[:], np.s_[1:, ::2], np.s_[::-1], np.s_[:0]):
-            given = pygpu.gpuarray.array(host, context=theirs)[part]
-            array = from_pygpu(given, ours)
+            operand = pygpu.gpuarray.array(host, context=theirs)[part]
+            array = from_pygpu(operand, ours)
             back: Any = to_pygpu(array.transpose(), theirs)
             np.testing.assert_array_equal(np.asarray(array), host[part])
             np.testing.assert_array_equal(np.asarray(back), host[part].T)
             assert isinstance(back, pygpu.gpuarray.GpuArray) and back.dtype == host.dtype
     x: Any = GpuArrayType("float32", (False,), "ours")("x")
     f: Any = theano.function([x], T.exp(x).transfer("ours"))
-    given = pygpu.gpuarray.array(np.arange(3, dtype="float32"), context=theirs)
+    operand = pygpu.gpuarray.array(np.arange(3, dtype="float32"), context=theirs)
     np.testing.assert_allclose(
-        np.asarray(to_pygpu(f(from_pygpu(given, ours)), theirs)), np.exp(np.arange(3)), rtol=1e-6
+        np.asarray(to_pygpu(f(from_pygpu(operand, ours)), theirs)), np.exp(np.arange(3)), rtol=1e-6
     )
     print(f"arrays go to pygpu {pygpu.__version__} and back, with NumPy {np.__version__} on {devname}")
     return 0

@@ -50,9 +50,9 @@ def about_module(name: str) -> str:
     return (ast.get_docstring(module.tree) if module is not None else None) or ""
 
 
-def sections(found: Sequence[Contract]) -> Iterator[str]:
+def sections(match: Sequence[Contract]) -> Iterator[str]:
     """Yield the sections about the names of one layer, each name in one of them."""
-    items = list(found)
+    items = list(match)
     for title, about, chosen in (
         ("Tables and registries", "Others register with:", lambda item: item.registered),
         ("Base classes", "Others derive classes from, with the members that these replace:", is_base),
@@ -112,10 +112,10 @@ def in_order(counts: Counter[str]) -> list[str]:
     return [name for name in LAYERS if counts[name]]
 
 
-def docstring(place: tuple[str, str]) -> str:
+def docstring(position: tuple[str, str]) -> str:
     """Return the docstring of a name; of a value, the text below it or the comment above it that begins with ``#:``."""
-    module = read(place[0])
-    node = module.definitions.get(place[1]) if module is not None else None
+    module = read(position[0])
+    node = module.definitions.get(position[1]) if module is not None else None
     if module is None or node is None:
         return ""
     if isinstance(node, ast.ClassDef | ast.FunctionDef):
@@ -127,10 +127,10 @@ def docstring(place: tuple[str, str]) -> str:
     return comment_above(module, node)
 
 
-def signature(place: tuple[str, str]) -> str:
+def signature(position: tuple[str, str]) -> str:
     """Return the text after the name of a function, the type of a table with its rule, or the type of a value."""
-    module = read(place[0])
-    node = module.definitions.get(place[1]) if module is not None else None
+    module = read(position[0])
+    node = module.definitions.get(position[1]) if module is not None else None
     if isinstance(node, ast.FunctionDef):
         return call(node)
     if module is None or not isinstance(node, ast.AnnAssign):
@@ -198,8 +198,8 @@ def comment_above(module: Module, node: ast.stmt) -> str:
 def prose(text: str) -> str:
     """Return a docstring up to its first section, and the sections that the page has, as Markdown."""
     parts = re.split(r"^(\w[\w ]*)\n-{3,}$", text, flags=re.MULTILINE)
-    kept = [parts[0], *(body for title, body in zip(parts[1::2], parts[2::2], strict=True) if title in SECTIONS)]
-    paragraphs = [part for body in kept for part in re.split(r"\n\s*\n", body.strip()) if part]
+    saved = [parts[0], *(body for title, body in zip(parts[1::2], parts[2::2], strict=True) if title in SECTIONS)]
+    paragraphs = [part for body in saved for part in re.split(r"\n\s*\n", body.strip()) if part]
     return "\n\n".join(markdown(part) for part in paragraphs if not part.lstrip().startswith(">>>"))
 
 

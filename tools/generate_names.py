@@ -51,14 +51,14 @@ def pairs(words: str) -> Iterator[tuple[str, str]]:
 
 def all_of(source: str, words: str) -> str:
     """Return words without `*`, in the place of which the public names of a package of a layer stand."""
-    given = words.split()
-    if "*" not in given:
+    operand = words.split()
+    if "*" not in operand:
         return words
     package, *modules = source.split(".")
     (root,) = (layer(name).source for name in LAYERS if layer(name).module == package)
-    left_out = {word.removeprefix("-") for word in given if word.startswith("-")}
+    left_out = {word.removeprefix("-") for word in operand if word.startswith("-")}
     names = [name for name in exported(module_path(root / "__init__.py", ".".join(modules))) if name not in left_out]
-    return " ".join([*names, *(word for word in given if word != "*" and not word.startswith("-"))])
+    return " ".join([*names, *(word for word in operand if word != "*" and not word.startswith("-"))])
 
 
 def with_all(table: Table) -> Table:

@@ -32,10 +32,10 @@ def prefix_of(python: str) -> Path:
     return Path(subprocess.run([python, "-c", program], check=True, capture_output=True, text=True).stdout.strip())
 
 
-def state_of(prefix: Path, wanted: object) -> str:
+def state_of(prefix: Path, requested: object) -> str:
     """Hash the request together with the names of the environment's packages."""
     held = sorted(path.name for path in prefix.glob("lib*/python*/site-packages/*.dist-info"))
-    return hashlib.sha256(json.dumps([wanted, held]).encode()).hexdigest()
+    return hashlib.sha256(json.dumps([requested, held]).encode()).hexdigest()
 
 
 def requirements_of(path: Path) -> list[str]:
@@ -54,9 +54,9 @@ def install(options: argparse.Namespace) -> None:
         wheels[layers.index(top)] = (options.wheel, sha256(options.wheel))
     others += [line for path in options.files for line in requirements_of(path)]
     prefix = prefix_of(options.python)
-    wanted = [[[path.name, key] for path, key in wheels], others, options.constraint]
+    requested = [[[path.name, key] for path, key in wheels], others, options.constraint]
     stamp = prefix / STAMP
-    if stamp.exists() and stamp.read_text() == state_of(prefix, wanted):
+    if stamp.exists() and stamp.read_text() == state_of(prefix, requested):
         return
     with tempfile.TemporaryDirectory() as scratch:
         limits = Path(scratch, "constraints.txt")
@@ -65,7 +65,7 @@ def install(options: argparse.Namespace) -> None:
         for item in layers:
             command += ["--reinstall-package", item.distribution]
         subprocess.run([*command, *(str(path) for path, _ in wheels), *others], check=True)
-    stamp.write_text(state_of(prefix, wanted))
+    stamp.write_text(state_of(prefix, requested))
 
 
 def main() -> None:

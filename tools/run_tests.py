@@ -212,10 +212,12 @@ def write_crash_report(report: Path, name: str, problem: str) -> None:
     ElementTree.ElementTree(suite).write(report)
 
 
-def modules_in(tests: Path, wanted: Sequence[str]) -> list[Module]:
+def modules_in(tests: Path, requested: Sequence[str]) -> list[Module]:
     """List the modules of a folder of tests, the largest first: they tend to take the longest."""
     paths = sorted(tests.rglob("test_*.py"), key=lambda path: (-path.stat().st_size, path))
-    chosen = [path for path in paths if not wanted or any(word in str(path.relative_to(tests)) for word in wanted)]
+    chosen = [
+        path for path in paths if not requested or any(word in str(path.relative_to(tests)) for word in requested)
+    ]
     return [Module(path, import_base(path)) for path in chosen]
 
 
@@ -232,21 +234,23 @@ def merged(report: Path) -> Iterator[list[Path]]:
     ElementTree.ElementTree(suites).write(report)
 
 
-def run_all(item: Layer, tests: Path, name: str, given: argparse.Namespace) -> int:
+def run_all(item: Layer, tests: Path, name: str, argument: argparse.Namespace) -> int:
     """Run all modules and leave a report; return 0 if all passed."""
     check_installed(item)
-    os.environ["THEANO_TESTS"] = given.tier
-    modules = modules_in(tests, given.modules)
+    os.environ["THEANO_TESTS"] = argument.tier
+    modules = modules_in(tests, argument.modules)
     if not modules:
         print(f"no test file was found in {tests}", file=sys.stderr)
         return 1
-    options = ["-A", "!slow"] if given.tier == "quick" else []
-    if given.shuffle is not None:
-        random.Random(given.shuffle).shuffle(modules)
-        options += ["--shuffle", given.shuffle]
+    options = ["-A", "!slow"] if argument.tier == "quick" else []
+    if argument.shuffle is not None:
+        random.Random(argument.shuffle).shuffle(modules)
+        options += ["--shuffle", argument.shuffle]
     with tempfile.TemporaryDirectory() as scratch, merged(REPORTS / f"{name}.xml") as parts:
         run = Run(item, name, options, deque(modules), Path(scratch))
-        threads = [threading.Thread(target=run.work, args=(number,)) for number in range(min(given.jobs, len(modules)))]
+        threads = [
+            threading.Thread(target=run.work, args=(number,)) for number in range(min(argument.jobs, len(modules)))
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -255,7 +259,7 @@ def run_all(item: Layer, tests: Path, name: str, given: argparse.Namespace) -> i
     slowest = sorted(run.seconds.items(), key=lambda item: -item[1])
     (REPORTS / "seconds").mkdir(exist_ok=True)
     (REPORTS / "seconds" / f"{name}.json").write_text(json.dumps(dict(slowest), indent=0), encoding="utf-8")
-    for test, seconds in slowest[: given.slowest]:
+    for test, seconds in slowest[: argument.slowest]:
         print(f"{seconds:8.2f} s of the processor  {test}")
     if not run.outcomes:
         print(f"no test was found in {tests}", file=sys.stderr)

@@ -125,9 +125,9 @@ class TestTraining(DaskCase):
     def test_a_step_in_parts_is_the_step_of_the_whole(self) -> None:
         costs, params = models.whole()
         for count in (None, 1, 5):
-            found_costs, found = self.train(n_parts=count)
+            found_costs, match = self.train(n_parts=count)
             np.testing.assert_allclose(found_costs, costs, rtol=1e-12)
-            for a, b in zip(found, params, strict=True):
+            for a, b in zip(match, params, strict=True):
                 np.testing.assert_allclose(a, b, rtol=1e-12)
 
     def test_parts_that_the_workers_have(self) -> None:
@@ -217,11 +217,11 @@ class TestTraining(DaskCase):
     def test_a_worker_that_dies_in_a_step(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             mark = Path(folder) / "mark"
-            found_costs, found = self.train(models.model(mark=str(mark)), n_parts=3)
+            found_costs, match = self.train(models.model(mark=str(mark)), n_parts=3)
             self.assertTrue(mark.exists())
         costs, params = self.train(n_parts=3)
         np.testing.assert_allclose(found_costs, costs, rtol=1e-12)
-        for a, b in zip(found, params, strict=True):
+        for a, b in zip(match, params, strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-12)
 
 

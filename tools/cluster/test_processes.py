@@ -34,11 +34,11 @@ class TestFunctionsOnDisk(unittest.TestCase):
         with ProcessPoolExecutor(1, get_context("spawn")) as pool:
             pool.submit(models.built_here, 0.0).result()
 
-    def check(self, found: list[tuple[int, float]]) -> None:
+    def check(self, match: list[tuple[int, float]]) -> None:
         """Check the results of `models.built_here` in workers for 0, 1, 2 and 3: nothing was rewritten there."""
         values = np.arange(4.0)
-        self.assertEqual([count for count, _ in found], [0] * 4)
-        np.testing.assert_allclose([y for _, y in found], np.tanh(3 * values) - np.exp(-values), rtol=1e-14)
+        self.assertEqual([count for count, _ in match], [0] * 4)
+        np.testing.assert_allclose([y for _, y in match], np.tanh(3 * values) - np.exp(-values), rtol=1e-14)
 
     def test_joblib(self) -> None:
         build = joblib.delayed(models.built_here)

@@ -110,9 +110,9 @@ def page() -> str:
         totals.update(ran=ran, passed=counts["passed"], again=len(again), left=len(left))
         rows.append(f"| `{path.stem.replace('-', '/')}` | {ran} | {counts['passed']} | {len(again)} | {len(left)} |")
         others += [(reason_of(test, message), test) for test, message in left.items()]
-    whole = f"| all | {totals['ran']} | {totals['passed']} | {totals['again']} | {totals['left']} |"
+    full = f"| all | {totals['ran']} | {totals['passed']} | {totals['again']} | {totals['left']} |"
     lines = ["| tests | run | pass | pass after PyTensor's rewrites | others |", "| --- | --- | --- | --- | --- |"]
-    lines += [*rows, whole, "", "## The others", "", "| why | tests |", "| --- | --- |"]
+    lines += [*rows, full, "", "## The others", "", "| why | tests |", "| --- | --- |"]
     for reason in sorted({reason for reason, _ in others}):
         names = Counter(shortened(test) for why, test in others if why == reason)
         listed = ", ".join(f"`{name}`" + (f" ({count})" if count > 1 else "") for name, count in sorted(names.items()))

@@ -81,8 +81,8 @@ class TestFunctionsOfScalarOps(unittest.TestCase):
     def test_one_for_each_public_instance(self) -> None:
         text = self.write("ALL=all -middle")
         lines = [line for line in text.splitlines() if "_function(" in line]
-        found = ['ALL = _function("ALL", scalar.all)', 'any = _function("any", scalar.any)']
-        self.assertEqual(lines, [*found, 'last = _function("last", scalar.last)'])
+        results = ['ALL = _function("ALL", scalar.all)', 'any = _function("any", scalar.any)']
+        self.assertEqual(lines, [*results, 'last = _function("last", scalar.last)'])
         self.assertTrue(text.endswith("\n\nby_hand = any\n"))
 
     def test_a_name_that_no_module_has(self) -> None:

@@ -26,8 +26,8 @@ class TestPauses(unittest.TestCase):
 
     def test_what_lasts_is_old(self) -> None:
         with collector_paused(lasting=True):
-            kept = [[n] for n in range(100)]
-        self.assertTrue({id(k) for k in kept} <= {id(k) for k in gc.get_objects(generation=2)})
+            references = [[n] for n in range(100)]
+        self.assertTrue({id(k) for k in references} <= {id(k) for k in gc.get_objects(generation=2)})
         self.assertTrue(gc.isenabled())
         gc.freeze()
         try:

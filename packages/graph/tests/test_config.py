@@ -111,9 +111,9 @@ class TestSources(unittest.TestCase):
 
     @given(st.dictionaries(st.from_regex(r"\A[a-z]{1,5}(\.[a-z]{1,5})?\Z"), st.from_regex(r"\A[\w./:-]{0,8}\Z")))
     @settings(deadline=None, max_examples=examples(100))
-    def test_what_is_written_is_read(self, wanted: dict[str, str]) -> None:
-        text = ",".join(f"{name}={value}" for name, value in wanted.items())
-        self.assertEqual({s.name: s.text for s in parse_settings(text)}, wanted)
+    def test_what_is_written_is_read(self, expected: dict[str, str]) -> None:
+        text = ",".join(f"{name}={value}" for name, value in expected.items())
+        self.assertEqual({s.name: s.text for s in parse_settings(text)}, expected)
 
     def test_settings_are_checked_at_once(self) -> None:
         config = make({"THEANO_FLAGS": "modee=slow,nothing.at_all=3,size=4", "THEANORC": ""})
@@ -305,12 +305,12 @@ class TestChangeFlags(unittest.TestCase):
         self.assertEqual(config.size, 3)
 
     def test_hooks_see_every_change(self) -> None:
-        told: list[int] = []
+        messages: list[int] = []
         config = Config({"THEANORC": ""})
-        config.add_flag("size", "How much.", IntFlag(3), on_change=told.append)
+        config.add_flag("size", "How much.", IntFlag(3), on_change=messages.append)
         with config.change_flags(size=4):
             config.size = 5
-        self.assertEqual(told, [3, 4, 5, 3])
+        self.assertEqual(messages, [3, 4, 5, 3])
 
     def test_bad_value_restores_the_others(self) -> None:
         config = make()

@@ -197,13 +197,13 @@ class TestReplace(unittest.TestCase):
     @given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), max_size=20))
     def test_any_replacements_keep_the_invariants(self, swaps: list[tuple[int, int]]) -> None:
         x, y = names("xy")
-        made = [x, y]
+        result = [x, y]
         for i in range(12):
-            made.append(join(made[(i * 7) % len(made)], made[-1]))
-        fgraph = FunctionGraph([x, y], made[-3:], clone=False)
-        order = {v: i for i, v in enumerate(made)}
+            result.append(join(result[(i * 7) % len(result)], result[-1]))
+        fgraph = FunctionGraph([x, y], result[-3:], clone=False)
+        order = {v: i for i, v in enumerate(result)}
         for a, b in swaps:
-            old, new = made[a % len(made)], made[b % len(made)]
+            old, new = result[a % len(result)], result[b % len(result)]
             if order[new] < order[old]:
                 fgraph.replace(old, new)
                 fgraph.check_integrity()

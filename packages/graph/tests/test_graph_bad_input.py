@@ -158,8 +158,8 @@ class TestOrders(unittest.TestCase):
         self.a, self.b = join(self.x), other(self.x)
 
     def test_orderings(self) -> None:
-        wanted = {self.a.owner: [self.b.owner]}
-        self.assertEqual(toposort([self.x], [self.a, self.b], wanted), [self.b.owner, self.a.owner])
+        expected = {self.a.owner: [self.b.owner]}
+        self.assertEqual(toposort([self.x], [self.a, self.b], expected), [self.b.owner, self.a.owner])
 
     def test_clients(self) -> None:
         users: dict[Apply, list[Apply]] = {}
@@ -194,8 +194,8 @@ class TestOrders(unittest.TestCase):
 
         self.assertEqual(general_toposort([2], None, compute_deps_cache=compute, deps_cache=cache), [0, 1, 2])
         self.assertEqual(cache, {0: [], 1: [0], 2: [1]})
-        known = {5: [7], 7: []}
-        self.assertEqual(general_toposort([5], None, compute_deps_cache=compute, deps_cache=known), [7, 5])
+        reference = {5: [7], 7: []}
+        self.assertEqual(general_toposort([5], None, compute_deps_cache=compute, deps_cache=reference), [7, 5])
 
     def test_general_order_with_bad_arguments(self) -> None:
         bad: Any = 3
@@ -274,17 +274,17 @@ class TestGraphs(unittest.TestCase):
             NodeFinder().on_attach(self.fgraph)
 
     def test_a_feature_that_cannot_stay_is_told(self) -> None:
-        told: list[str] = []
+        messages: list[str] = []
 
         class Lends(Feature):
             provides = {"replace": "on_attach"}
 
             def on_detach(self, fgraph: FunctionGraph) -> None:
-                told.append("detached")
+                messages.append("detached")
 
         with self.assertRaisesRegex(GraphError, "(?s)`replace`, which FunctionGraph offers.*Hint"):
             self.fgraph.attach_feature(Lends())
-        self.assertEqual((told, self.fgraph.features), (["detached"], ()))
+        self.assertEqual((messages, self.fgraph.features), (["detached"], ()))
 
     def test_nodes(self) -> None:
         bad: Any = self.x

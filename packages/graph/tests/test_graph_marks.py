@@ -64,27 +64,27 @@ class TestWalksWithMarks(unittest.TestCase):
     def test_walks_in_threads(self) -> None:
         x, out = braid(2000)
         expected = toposort([x], [out])
-        found: list[bool] = []
+        results: list[bool] = []
 
         def walk() -> None:
-            found.extend(toposort([x], [out]) == expected for _ in range(10))
-            found.append(equal_computations([out], [out], [x], [x]))
+            results.extend(toposort([x], [out]) == expected for _ in range(10))
+            results.append(equal_computations([out], [out], [x], [x]))
 
         threads = [threading.Thread(target=walk) for _ in range(4)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        self.assertEqual(found, [True] * 44)
+        self.assertEqual(results, [True] * 44)
 
     def test_a_cycle_leaves_nothing_behind(self) -> None:
         x, out = braid(3)
         node = toposort([x], [out])[0]
-        kept = node.inputs[0]
+        saved = node.inputs[0]
         node.inputs[0] = out
         with self.assertRaisesRegex(CycleError, "(?s)cycle.*Hint"):
             toposort([x], [out])
-        node.inputs[0] = kept
+        node.inputs[0] = saved
         self.assertEqual(len(toposort([x], [out])), 10)
 
 

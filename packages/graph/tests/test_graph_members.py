@@ -15,9 +15,9 @@ from theano_graph import FunctionGraph, GraphError, Variable, toposort
 
 def uses(fgraph: FunctionGraph) -> list[list[tuple[str, int]]]:
     """Return the clients of all variables by the places of nodes in the order of arrival."""
-    place: dict[Any, str] = {node: str(i) for i, node in enumerate(fgraph.apply_nodes)}
-    place["output"] = "output"
-    return [[(place[user], i) for user, i in fgraph.clients(v)] for v in fgraph.variables]
+    position: dict[Any, str] = {node: str(i) for i, node in enumerate(fgraph.apply_nodes)}
+    position["output"] = "output"
+    return [[(position[user], i) for user, i in fgraph.clients(v)] for v in fgraph.variables]
 
 
 class TestMembers(unittest.TestCase):
@@ -84,8 +84,8 @@ class TestMembers(unittest.TestCase):
         x, y = names("xy")
         pool: list[Variable] = [x, y, NUMBER.make_constant(3)]
         for _ in range(60):
-            made: Any = generator.choice([join, other, halves])(*generator.choices(pool, k=2))
-            pool += made if isinstance(made, list) else [made]
+            result: Any = generator.choice([join, other, halves])(*generator.choices(pool, k=2))
+            pool += result if isinstance(result, list) else [result]
         fgraph = FunctionGraph([x, y], [*pool[-5:], x], clone=False)
         for node in generator.sample(list(fgraph.apply_nodes), 20):
             if node in fgraph.apply_nodes:

@@ -17,21 +17,21 @@ class TestInternalFrames(unittest.TestCase):
     def test_none_are_kept_by_default(self) -> None:
         (x,) = names("x")
         with origin_from(join(x)):
-            made = join(x)
-        assert made.origin is not None
-        self.assertEqual([f.filename for f in made.origin.frames if f.filename.startswith(LIBRARY)], [])
+            result = join(x)
+        assert result.origin is not None
+        self.assertEqual([f.filename for f in result.origin.frames if f.filename.startswith(LIBRARY)], [])
 
     def test_kept_after_the_users(self) -> None:
         (x,) = names("x")
         first = join(x)
         with config.change_flags({"traceback.compile_limit": 2}), origin_from(first):
-            made = join(x)
-        assert made.origin is not None and first.origin is not None
-        self.assertEqual(made.origin.frames[: len(first.origin.frames)], first.origin.frames)
-        internal = made.origin.frames[len(first.origin.frames) :]
+            result = join(x)
+        assert result.origin is not None and first.origin is not None
+        self.assertEqual(result.origin.frames[: len(first.origin.frames)], first.origin.frames)
+        internal = result.origin.frames[len(first.origin.frames) :]
         self.assertEqual([f.filename.startswith(LIBRARY) for f in internal], [True, True])
-        self.assertEqual(str(made.origin), str(first.origin))
-        with config.change_flags({"traceback.compile_limit": 1}), origin_from(made):
+        self.assertEqual(str(result.origin), str(first.origin))
+        with config.change_flags({"traceback.compile_limit": 1}), origin_from(result):
             again = join(x)
         assert again.origin is not None
         self.assertEqual(len(again.origin.frames), len(first.origin.frames) + 1)

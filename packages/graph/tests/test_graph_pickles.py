@@ -89,11 +89,11 @@ class TestIdentity(unittest.TestCase):
         out = join(join(x, y), x)
         for things in ([out, x, out.owner], [x, out, out.owner], [out.owner, out, x], [out.owner.inputs[0], out, x]):
             for copies in again(things):
-                found = dict(zip(map(id, things), copies, strict=True))
-                self.assertIs(found[id(out)].owner.inputs[1], found.get(id(x)))
-                self.assertIs(found[id(out)].owner.outputs[0], found[id(out)])
-                if id(out.owner) in found:
-                    self.assertIs(found[id(out)].owner, found[id(out.owner)])
+                result = dict(zip(map(id, things), copies, strict=True))
+                self.assertIs(result[id(out)].owner.inputs[1], result.get(id(x)))
+                self.assertIs(result[id(out)].owner.outputs[0], result[id(out)])
+                if id(out.owner) in result:
+                    self.assertIs(result[id(out)].owner, result[id(out.owner)])
 
     def test_all_variables_of_a_graph(self) -> None:
         x = names("x")[0]
@@ -102,8 +102,8 @@ class TestIdentity(unittest.TestCase):
         things = [x, *(node.outputs[0] for node in order)]
         for listed in (things, things[::-1]):
             for copies in again(listed):
-                first, *rest = copies if listed is things else copies[::-1]
-                for before, after in zip([first, *rest], rest, strict=False):
+                first, *others = copies if listed is things else copies[::-1]
+                for before, after in zip([first, *others], others, strict=False):
                     self.assertIs(after.owner.inputs[0], before)
 
     def test_outputs_of_one_node(self) -> None:
@@ -152,11 +152,11 @@ class TestIdentity(unittest.TestCase):
                 end = copied.outputs[0] if isinstance(copied, FunctionGraph) else copied
                 end = end[0] if isinstance(end, list) else end
                 end = end.tag.last if end.owner is None else end
-                found = toposort([], [end])
+                result = toposort([], [end])
                 self.assertIs(end.tag.self[0], end)
-                self.assertIs(found[0].inputs[0].tag.last, end)
-                self.assertIs(found[3].tag.first, found[0].outputs[0])
-                self.assertIs(found[1].outputs[0].tag.later, found[4])
+                self.assertIs(result[0].inputs[0].tag.last, end)
+                self.assertIs(result[3].tag.first, result[0].outputs[0])
+                self.assertIs(result[1].outputs[0].tag.later, result[4])
 
     def test_function_graph_and_its_variables(self) -> None:
         x, y = names("xy")
@@ -230,8 +230,8 @@ class TestPartsThatAreKnown(unittest.TestCase):
         things = data.draw(st.permutations(things))
 
         def connections(variables: list[Any]) -> list[Any]:
-            place = {id(v): i for i, v in enumerate(variables)}
-            return [v.owner and [place[id(i)] for i in (*v.owner.inputs, *v.owner.outputs)] for v in variables]
+            position = {id(v): i for i, v in enumerate(variables)}
+            return [v.owner and [position[id(i)] for i in (*v.owner.inputs, *v.owner.outputs)] for v in variables]
 
         for copied in again(things):
             self.assertEqual(connections(copied), connections(things))
@@ -256,13 +256,13 @@ class TestUsersClasses(unittest.TestCase):
 
     def test_states_of_their_own(self) -> None:
         x = Counted(NUMBER, name="x")
-        made = Making(StatefulApply, Counted, Variable)(x)
-        out: Any = chain(join(*made), 3)
+        result = Making(StatefulApply, Counted, Variable)(x)
+        out: Any = chain(join(*result), 3)
         for dumped in (
             pickle.dumps(out),
-            pickle.dumps([made, out]),
+            pickle.dumps([result, out]),
             dump_in_python(out),
-            pickle.dumps(made[0].owner.outputs),
+            pickle.dumps(result[0].owner.outputs),
         ):
             loaded = pickle.loads(dumped)
             loaded = loaded[-1] if isinstance(loaded, list) else loaded
@@ -276,8 +276,8 @@ class TestUsersClasses(unittest.TestCase):
     def test_reductions_of_their_own(self) -> None:
         x = Named(NUMBER, name="x")
         out = chain(x, 3)
-        found = toposort([], [pickle.loads(pickle.dumps(out))])[0].inputs[0]
-        self.assertEqual((type(found), found.name), (Named, "x"))
+        result = toposort([], [pickle.loads(pickle.dumps(out))])[0].inputs[0]
+        self.assertEqual((type(result), result.name), (Named, "x"))
 
     def test_long_chains_of_users_nodes(self) -> None:
         for apply_class, classes in ((OwnApply, [Marked]), (StatefulApply, [Counted]), (Apply, [Counted, Variable])):

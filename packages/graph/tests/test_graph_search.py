@@ -44,8 +44,8 @@ class TestStackSearch(unittest.TestCase):
         self.assertEqual(as_list, [])
 
     def test_what_led_there(self) -> None:
-        found, came_from = stack_search(deque("a"), TREE.get, build_inv=True)
-        self.assertEqual("".join(found), "abcdef")
+        result, came_from = stack_search(deque("a"), TREE.get, build_inv=True)
+        self.assertEqual("".join(result), "abcdef")
         self.assertEqual(came_from["e"], ["b", "c"])
         self.assertNotIn("a", came_from)
 
@@ -59,8 +59,8 @@ class TestLists(unittest.TestCase):
         x, y = names("xy")
         mid = join(x, y)
         out = join(mid)
-        found, orphans = variables_and_orphans([x], [out])
-        self.assertEqual(set(found), {x, y, mid, out})
+        result, orphans = variables_and_orphans([x], [out])
+        self.assertEqual(set(result), {x, y, mid, out})
         self.assertEqual(orphans, [y])
 
     def test_nodes(self) -> None:
@@ -144,18 +144,18 @@ class TestConstruction(unittest.TestCase):
 
     def test_copies_are_told(self) -> None:
         three = NUMBER.make_constant(3)
-        with nodes_constructed() as made:
+        with nodes_constructed() as result:
             copies = [three.clone(), names("x")[0].clone()]
-        self.assertIs(made[0], copies[0])
-        self.assertIs(made[-1], copies[1])
+        self.assertIs(result[0], copies[0])
+        self.assertIs(result[-1], copies[1])
 
     def test_other_threads_are_not_heard(self) -> None:
-        with nodes_constructed() as made:
+        with nodes_constructed() as result:
             other = Thread(target=names, args=("xyz",))
             other.start()
             other.join()
             w = names("w")[0]
-        self.assertEqual(made, [w])
+        self.assertEqual(result, [w])
 
     def test_observers_end_with_an_error(self) -> None:
         with self.assertRaises(KeyError), nodes_constructed():

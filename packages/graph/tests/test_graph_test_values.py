@@ -26,8 +26,8 @@ class Divide(Op):
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
     ) -> None:
-        quotient, rest = divmod(inputs[0], inputs[1])
-        output_storage[0][0] = "rest" if rest else quotient
+        quotient, others = divmod(inputs[0], inputs[1])
+        output_storage[0][0] = "rest" if others else quotient
 
 
 class Scaled(Op):
@@ -68,12 +68,12 @@ class Held(Variable):
 
 def valued(**values: int) -> list[Variable]:
     """Return a variable for each name, with its test value."""
-    found = []
+    results = []
     for name, value in values.items():
         variable: Variable = NUMBER.make_variable(name)
         variable.tag.test_value = value
-        found.append(variable)
-    return found
+        results.append(variable)
+    return results
 
 
 class TestComputing(unittest.TestCase):
@@ -87,9 +87,9 @@ class TestComputing(unittest.TestCase):
             self.assertEqual(divide(divide(x, y), 3).tag.test_value, 2)
             self.assertEqual(divide(Held(NUMBER), y.type.make_constant(3)).tag.test_value, 7)
             self.assertEqual(Scaled()(x).tag.test_value, 84)
-            made = divide.make_node(x, y).outputs[0]
-            self.assertEqual(divide(made, y).tag.test_value, 3)
-            self.assertEqual(made.tag.test_value, 6)
+            result = divide.make_node(x, y).outputs[0]
+            self.assertEqual(divide(result, y).tag.test_value, 3)
+            self.assertEqual(result.tag.test_value, 6)
 
     def test_deep_graph_without_values(self) -> None:
         (x,) = valued(x=5)

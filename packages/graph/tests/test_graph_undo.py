@@ -111,11 +111,11 @@ def snapshot(fgraph: FunctionGraph) -> tuple[Any, ...]:
 
 def build(shape: list[tuple[int, int]], features: list[Feature]) -> tuple[FunctionGraph, list[Variable]]:
     """Return a random graph and all its variables, inputs first."""
-    made = names("xyz")
-    inputs = list(made)
+    result = names("xyz")
+    inputs = list(result)
     for i, (a, b) in enumerate(shape):
-        made.append(Join("abc"[i % 3])(made[a % len(made)], made[b % len(made)]))
-    return FunctionGraph(inputs, made[-2:], features, clone=False), made
+        result.append(Join("abc"[i % 3])(result[a % len(result)], result[b % len(result)]))
+    return FunctionGraph(inputs, result[-2:], features, clone=False), result
 
 
 SHAPES = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), min_size=2, max_size=15)
@@ -129,9 +129,9 @@ class TestFailingFeatures(unittest.TestCase):
         self, shape: list[tuple[int, int]], a: int, b: int, c: int, callback: str, call: int, last: bool
     ) -> None:
         finder, mirror, history, fails = NodeFinder(), Mirror(), History(), Fails(callback, call)
-        rest: list[Feature] = [finder, mirror, history]
-        fgraph, made = build(shape, [*rest, fails] if last else [fails, *rest])
-        present = [v for v in made if v in fgraph.variables]
+        others: list[Feature] = [finder, mirror, history]
+        fgraph, result = build(shape, [*others, fails] if last else [fails, *others])
+        present = [v for v in result if v in fgraph.variables]
         old, base = present[a % len(present)], present[b % len(present)]
         new = other(join(base, present[c % len(present)]), NUMBER.make_constant(7))
         before = snapshot(fgraph)
@@ -154,8 +154,8 @@ class TestFailingFeatures(unittest.TestCase):
     def test_replacement_by_what_is_there(
         self, shape: list[tuple[int, int]], a: int, b: int, callback: str, call: int
     ) -> None:
-        fgraph, made = build(shape, [Mirror(), Fails(callback, call)])
-        present = [v for v in made if v in fgraph.variables]
+        fgraph, result = build(shape, [Mirror(), Fails(callback, call)])
+        present = [v for v in result if v in fgraph.variables]
         before = snapshot(fgraph)
         try:
             fgraph.replace(present[a % len(present)], present[b % len(present)])
@@ -322,14 +322,14 @@ class TestCycles(unittest.TestCase):
 
 def above(variable: Variable) -> set[Apply]:
     """Return the nodes that a variable depends on."""
-    found: set[Apply] = set()
+    results: set[Apply] = set()
     todo = [variable.owner]
     while todo:
         node = todo.pop()
-        if node is not None and node not in found:
-            found.add(node)
+        if node is not None and node not in results:
+            results.add(node)
             todo.extend(v.owner for v in node.inputs)
-    return found
+    return results
 
 
 class Refuses(Feature):
@@ -372,12 +372,12 @@ class TestInterruptedChanges(unittest.TestCase):
 
     def check_replacements(self, failing: str) -> None:
         """Interrupt replacements, told to a feature one of whose callbacks fails."""
-        made = 0
+        result = 0
         for fgraph, old, new, before in self.interrupted(
             lambda: [Fails(failing)], lambda fgraph, old, new: fgraph.replace(old, new)
         ):
             if old not in fgraph.variables:
-                made += 1
+                result += 1
                 continue
             after = snapshot(fgraph)
             self.assertEqual(after[:3], before[:3])
@@ -386,7 +386,7 @@ class TestInterruptedChanges(unittest.TestCase):
                 fgraph.replace(old, new)
                 fgraph.check_integrity()
                 self.assertNotIn(old, fgraph.variables)
-        self.assertEqual(bool(made), not failing)
+        self.assertEqual(bool(result), not failing)
 
     def test_a_replacement_is_made_or_not(self) -> None:
         self.check_replacements("")

@@ -111,9 +111,9 @@ class TestStacks(unittest.TestCase):
         self.assertEqual((last.filename, last.line), (__file__, "return utils.simple_extract_stack(limit=2)"))
 
     def test_skips_only_the_innermost(self) -> None:
-        found = utils.simple_extract_stack(sys._getframe(), 3, ["test_graph_utils"])
-        self.assertEqual(len(found), 3)
-        self.assertNotIn("test_graph_utils", found[-1].filename)
+        result = utils.simple_extract_stack(sys._getframe(), 3, ["test_graph_utils"])
+        self.assertEqual(len(result), 3)
+        self.assertNotIn("test_graph_utils", result[-1].filename)
 
 
 class TestTypes(unittest.TestCase):

@@ -22,9 +22,9 @@ class KnownModules(unittest.TestCase):
     def test_modules_of_the_user_with_names_of_python(self) -> None:
         for name in ("json", "json.decoder", "math", "_socket", "dataclasses", "sys", "numpy", "theano_graph.hashing"):
             self.assertTrue(is_known_module(name), name)
-        own = ModuleType("trace")
-        own.__file__ = "/home/user/project/trace.py"
-        with mock.patch.dict(sys.modules, {"trace": own}):
+        private = ModuleType("trace")
+        private.__file__ = "/home/user/project/trace.py"
+        with mock.patch.dict(sys.modules, {"trace": private}):
             self.assertFalse(is_known_module("trace"))
 
 
@@ -84,9 +84,9 @@ class CanonicalPickleTests(unittest.TestCase):
         self.assertNotEqual(first, canonical_pickle((plain, part, ("some", "Text")), {}))
 
     def test_types_and_bits_count(self) -> None:
-        found = [canonical_pickle(x, {}) for x in (1, True, 1.0, 1j, "1", b"1", 0.0, -0.0, math.nan, -math.nan, None)]
-        self.assertNotIn(None, found)
-        self.assertEqual(len(set(found)), len(found))
+        results = [canonical_pickle(x, {}) for x in (1, True, 1.0, 1j, "1", b"1", 0.0, -0.0, math.nan, -math.nan, None)]
+        self.assertNotIn(None, results)
+        self.assertEqual(len(set(results)), len(results))
 
     def test_what_has_to_be_looked_at(self) -> None:
         circle: list[Any] = []
@@ -146,11 +146,11 @@ class GraphTests(unittest.TestCase):
         self.assertNotEqual(of_x, of_a)
 
     def test_names_that_are_no_text(self) -> None:
-        found = []
+        results = []
         for name in ("\udc80", "\udc81"):
             x = plain(name)
-            found.append(structural_hash([x], [Joined()(x)], names=True))
-        self.assertNotEqual(*found)
+            results.append(structural_hash([x], [Joined()(x)], names=True))
+        self.assertNotEqual(*results)
 
     def test_marks_count(self) -> None:
         marked = plain("x")
@@ -292,12 +292,12 @@ class CopiedTests(unittest.TestCase):
         return scope.digest([variable])
 
     def test_classes_whose_variables_are_copied_plainly_do_not_count(self) -> None:
-        kept: Any = _Kept(plain, name="x")
-        kept.belongs_to = threading.Lock
-        self.assertIs(type(kept.clone()), Variable)
-        self.assertEqual(self.of(kept), self.of(plain("x")))
+        saved: Any = _Kept(plain, name="x")
+        saved.belongs_to = threading.Lock
+        self.assertIs(type(saved.clone()), Variable)
+        self.assertEqual(self.of(saved), self.of(plain("x")))
         with self.assertRaisesRegex(NoStructuralHashError, "imports the module mine"):
-            self.of(kept, copied=False)
+            self.of(saved, copied=False)
 
     def test_classes_that_take_part_in_copying_count(self) -> None:
         self.assertNotEqual(self.of(_Compared(plain, name="x")), self.of(plain("x")))
@@ -305,10 +305,10 @@ class CopiedTests(unittest.TestCase):
             self.of(_Cloned(plain, name="x"))
 
     def test_variables_with_something_of_their_own_in_the_way_of_copying_count(self) -> None:
-        kept: Any = _Kept(plain, name="x")
-        kept.clone = kept
+        saved: Any = _Kept(plain, name="x")
+        saved.clone = saved
         with self.assertRaisesRegex(NoStructuralHashError, "imports the module mine"):
-            self.of(kept)
+            self.of(saved)
 
     def test_attributes_count_where_the_class_does(self) -> None:
         def of(by: int) -> str:
@@ -384,11 +384,11 @@ class CodeTests(unittest.TestCase):
         self.assertEqual(self.of(_Wrapped), one)
 
     def test_names_that_a_program_adds_to_those_of_python_count(self) -> None:
-        f, found = self.compiled("def f(x): return len(x) + ADDED_BY_A_PROGRAM"), []
+        f, result = self.compiled("def f(x): return len(x) + ADDED_BY_A_PROGRAM"), []
         for value in (1, 2, 1):
             with mock.patch("builtins.ADDED_BY_A_PROGRAM", value, create=True):
-                found.append(self.of(f))
-        self.assertEqual([found[0] == one for one in found], [True, False, True])
+                result.append(self.of(f))
+        self.assertEqual([result[0] == one for one in result], [True, False, True])
 
     def test_classes_that_name_each_other_in_too_many_ways_are_refused(self) -> None:
         names = [f"C{i}" for i in range(8)]
@@ -428,10 +428,10 @@ class CodeTests(unittest.TestCase):
         with mock.patch.dict(sys.modules, {"mine": mine, "mine.inner": inner}):
             for line in lines:
                 f = self.compiled(f"def f(x):\n  {line}", m=mine, __package__="mine")
-                found = []
+                results = []
                 for inner.by, mine.by, mine.other in ((1, 1, 1), (1, 1, 2), (2, 2, 1)):
-                    found.append(self.of(f))
-                self.assertEqual([found[0] == one for one in found], [True, True, False], line)
+                    results.append(self.of(f))
+                self.assertEqual([results[0] == one for one in results], [True, True, False], line)
 
     def test_modules_of_the_user_that_are_used_in_another_way_are_refused(self) -> None:
         mine = ModuleType("mine")
@@ -466,11 +466,11 @@ class CodeTests(unittest.TestCase):
         space = self.compiled(text).__globals__
         mine = ModuleType("mine")
         f = self.compiled("def f(): return m.g()", m=mine)
-        found = []
+        results = []
         for first in (190, 191):
             mine.__dict__.update(g=space[f"g{first}"])
-            found.append(self.of(f))
-        self.assertNotEqual(*found)
+            results.append(self.of(f))
+        self.assertNotEqual(*results)
         mine.__dict__.update(g=space["g50"])
         with self.assertRaisesRegex(NoStructuralHashError, "too much code"):
             self.of(f)

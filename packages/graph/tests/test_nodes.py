@@ -200,8 +200,8 @@ class TestApply(unittest.TestCase):
             note: str
 
         x = names("x")[0]
-        made = join(x).owner
-        node = Noted(made.op, [x], [NUMBER.make_variable()])
+        result = join(x).owner
+        node = Noted(result.op, [x], [NUMBER.make_variable()])
         node.note = "kept"
         copy = node.clone()
         assert isinstance(copy, Noted)

@@ -37,7 +37,7 @@ def table() -> PrettyPrinter:
 class Loud:
     """Writes the op's name in capitals."""
 
-    def fragments(self, variable: Variable, place: Place) -> Iterable[Fragment]:
+    def fragments(self, variable: Variable, position: Place) -> Iterable[Fragment]:
         return ["LOUD"]
 
 

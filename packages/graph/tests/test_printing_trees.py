@@ -80,9 +80,9 @@ class TestTrees(unittest.TestCase):
     def test_ids(self) -> None:
         (x,) = names("x")
         out = join(x)
-        for ids, wanted in (("int", ["[id 0]", "[id 1]"]), ("id", [f"[id {id(out.owner)}]", f"[id {id(x)}]"])):
+        for ids, expected in (("int", ["[id 0]", "[id 1]"]), ("id", [f"[id {id(out.owner)}]", f"[id {id(x)}]"])):
             lines = str(debugprint(out, file="str", ids=ids)).splitlines()  # type: ignore[arg-type]
-            self.assertEqual(lines, [f"join {wanted[0]} ''   ", f" |x {wanted[1]}"])
+            self.assertEqual(lines, [f"join {expected[0]} ''   ", f" |x {expected[1]}"])
         self.assertEqual(debugprint(out, file="str", ids=""), "join  ''   \n |x \n")
         with self.assertRaisesRegex(ValueError, "ids cannot be 'char'"):
             debugprint(out, ids="char")  # type: ignore[arg-type]

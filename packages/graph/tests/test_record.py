@@ -79,16 +79,16 @@ class TestRecords(unittest.TestCase):
         self.assertEqual(repr(Point(1.0)), "Point(x=1.0, y=0.0)")
 
     def test_each_method_can_be_the_first_one_used(self) -> None:
-        for use in (repr, hash, lambda made: made == made, lambda made: dataclasses.fields(made)):
+        for use in (repr, hash, lambda result: result == result, lambda result: dataclasses.fields(result)):
 
             @record
             class Local:
                 x: int
 
-            made = object.__new__(Local)
-            object.__setattr__(made, "x", 1)
-            use(made)
-            self.assertEqual(Local(1), made)
+            result = object.__new__(Local)
+            object.__setattr__(result, "x", 1)
+            use(result)
+            self.assertEqual(Local(1), result)
 
     def test_frozen_fields_are_neither_set_nor_deleted(self) -> None:
         point = Point(1.0)
@@ -135,7 +135,7 @@ class TestRecords(unittest.TestCase):
         self.assertEqual(Basket.__match_args__, ("items",))
 
     def test_pickles_and_copies(self) -> None:
-        for made in (Point(1.0, 2.0), Named("a", 1)):
-            self.assertEqual(pickle.loads(pickle.dumps(made)), made)
-            self.assertEqual(copy.deepcopy(made), made)
+        for result in (Point(1.0, 2.0), Named("a", 1)):
+            self.assertEqual(pickle.loads(pickle.dumps(result)), result)
+            self.assertEqual(copy.deepcopy(result), result)
         self.assertEqual(pickle.loads(pickle.dumps(Basket(["a"]))).items, ["a"])

@@ -90,12 +90,12 @@ class TestClone(unittest.TestCase):
 
     def test_clone_replace_shares_the_rest(self) -> None:
         x, y = names("xy")
-        kept = other(y)
-        out = join(x, kept)
+        saved = other(y)
+        out = join(x, saved)
         new = clone_replace(out, {x: y})
-        self.assertEqual(new.owner.inputs, [y, kept])
+        self.assertEqual(new.owner.inputs, [y, saved])
         self.assertIs(clone_replace(out, {}), out)
-        self.assertEqual(out.owner.inputs, [x, kept])
+        self.assertEqual(out.owner.inputs, [x, saved])
 
     def test_clone_replace_is_not_repeated(self) -> None:
         x, y = names("xy")

@@ -199,15 +199,15 @@ def evaluate(fgraph: FunctionGraph, values: Mapping[Variable, float] | Sequence[
     """Return the values of the outputs for values of the inputs."""
     if not isinstance(values, Mapping):
         values = dict(zip(fgraph.inputs, values, strict=True))
-    known: dict[Variable, Any] = dict(values)
+    reference: dict[Variable, Any] = dict(values)
 
     def value_of(variable: Variable) -> Any:
-        return variable.data if isinstance(variable, Constant) else known[variable]
+        return variable.data if isinstance(variable, Constant) else reference[variable]
 
     for node in fgraph.toposort():
         storage: list[list[Any]] = [[None] for _ in node.outputs]
         node.op.perform(node, [value_of(v) for v in node.inputs], storage)
-        known.update(zip(node.outputs, (cell[0] for cell in storage), strict=True))
+        reference.update(zip(node.outputs, (cell[0] for cell in storage), strict=True))
     return [value_of(v) for v in fgraph.outputs]
 
 

@@ -21,8 +21,8 @@ class TestOtherNames(unittest.TestCase):
     def test_queries_select_and_exclude_by_them(self) -> None:
         names = {entry.name for entry, _ in self.database.selected(RewriteQuery(["documented"]))}
         self.assertEqual(names, {"first", "second"})
-        rest = self.database.selected(RewriteQuery(["fast_run"], exclude=["more"]))
-        self.assertEqual([entry.name for entry, _ in rest], ["first"])
+        others = self.database.selected(RewriteQuery(["fast_run"], exclude=["more"]))
+        self.assertEqual([entry.name for entry, _ in others], ["first"])
         self.assertEqual(self.database.selected(RewriteQuery(["fast_run"], exclude=["documented"])), [])
 
     def test_the_summary_shows_them(self) -> None:

@@ -68,9 +68,9 @@ class TestSequences(unittest.TestCase):
         inner.register("far", MergeRewriter(), "fast_run", position=100.0)
         self.db.register("inner", inner, "fast_run", position=1.0)
         extra = FunctionGraphRewriter(lambda fgraph: None, "extra")
-        found = self.db.query(RewriteQuery(["fast_run"]).register((extra, 2.0)).up_to(5))
-        self.assertEqual(found.labels, ("early", "inner", "extra"))
-        nested: Any = found.rewriters[1]
+        result = self.db.query(RewriteQuery(["fast_run"]).register((extra, 2.0)).up_to(5))
+        self.assertEqual(result.labels, ("early", "inner", "extra"))
+        nested: Any = result.rewriters[1]
         self.assertEqual(nested.labels, ("far",))
 
 

@@ -208,11 +208,11 @@ class TestDatabasesInside(unittest.TestCase):
         self.assertEqual(names_in(self.optdb.query("fast_run", "-canonicalize")), ["merge"])
 
     def test_a_query_of_its_own(self) -> None:
-        own = RewriteQuery(["log_of_exp"])
+        private = RewriteQuery(["log_of_exp"])
         self.assertEqual(
-            self.rules(self.optdb.query(RewriteQuery(["fast_run"], subquery={"canonicalize": own}))), ["log_of_exp"]
+            self.rules(self.optdb.query(RewriteQuery(["fast_run"], subquery={"canonicalize": private}))), ["log_of_exp"]
         )
-        self.assertEqual(self.rules(self.optdb.query("fast_run", subquery={"canonicalize": own})), ["log_of_exp"])
+        self.assertEqual(self.rules(self.optdb.query("fast_run", subquery={"canonicalize": private})), ["log_of_exp"])
 
     def test_the_same_query_gives_the_same_object_until_something_is_registered(self) -> None:
         first = self.optdb.query("fast_run")

@@ -55,19 +55,19 @@ RULES = [neg_of_neg, add_zero, mul_one, sub_self, drop_identity, constant_foldin
 def build(steps: Steps) -> FunctionGraph:
     """Return a graph whose nodes use earlier ones; its outputs are the last two values."""
     inputs = [real(f"x{i}") for i in range(INPUTS)]
-    made: list[Variable] = list(inputs)
+    result: list[Variable] = list(inputs)
     for kind, left, right in steps:
-        a, b = made[left % len(made)], made[right % len(made)]
+        a, b = result[left % len(result)], result[right % len(result)]
         if kind >= len(OPS):
-            made.append(const(left % 3))
+            result.append(const(left % 3))
         elif OPS[kind] in (neg, identity):
-            made.append(OPS[kind](a))
+            result.append(OPS[kind](a))
         elif OPS[kind] is mul:
             # One constant factor keeps the values small enough to be exact.
-            made.append(mul(a, const(right % 3 - 1)))
+            result.append(mul(a, const(right % 3 - 1)))
         else:
-            made.append(OPS[kind](a, b))
-    return FunctionGraph(inputs, made[-2:])
+            result.append(OPS[kind](a, b))
+    return FunctionGraph(inputs, result[-2:])
 
 
 def engines() -> dict[str, GraphRewriter]:
@@ -92,8 +92,8 @@ class TestRandomExpressions(unittest.TestCase):
             fgraph = build(steps)
             engine.rewrite(fgraph)
             fgraph.check_integrity()
-            for got, wanted in zip(evaluate(fgraph, values), expected, strict=True):
-                self.assertTrue(math.isclose(got, wanted, rel_tol=1e-9), f"{name}: {got} for {wanted}")
+            for got, reference in zip(evaluate(fgraph, values), expected, strict=True):
+                self.assertTrue(math.isclose(got, reference, rel_tol=1e-9), f"{name}: {got} for {reference}")
 
     @settings(max_examples=examples(60), deadline=None)
     @given(steps)

@@ -129,11 +129,11 @@ class TestOneRuleAtOneNode(unittest.TestCase):
 
 def without_a_trace(variable: Variable) -> Variable:
     """Return a new node that does not say where it was made."""
-    made: Variable = neg(variable)
-    made.origin = None
-    assert made.owner is not None
-    made.owner.origin = None
-    return made
+    result: Variable = neg(variable)
+    result.origin = None
+    assert result.owner is not None
+    result.owner.origin = None
+    return result
 
 
 class TestOrigins(unittest.TestCase):

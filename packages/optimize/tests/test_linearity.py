@@ -205,9 +205,9 @@ class CountingGraph(FunctionGraph):
 
     def clients(self, variable: Variable) -> Any:
         """Return the clients, counted."""
-        found = super().clients(variable)
-        self.listed += len(found)
-        return found
+        result = super().clients(variable)
+        self.listed += len(result)
+        return result
 
 
 class TestMergingBesideOverwriting(unittest.TestCase):

@@ -57,8 +57,8 @@ class TestTags(unittest.TestCase):
         b.tag.trace = [[("model.py", 3, "f", "b = -x")]]
         fgraph = merged([x], a, b)
         self.assertEqual(ops_of(fgraph), ["Neg"])
-        (kept, _) = fgraph.outputs
-        self.assertEqual((kept.name, kept.tag.test_value, kept.tag.trace[0][0][1]), ("b", -2.0, 3))
+        (saved, _) = fgraph.outputs
+        self.assertEqual((saved.name, saved.tag.test_value, saved.tag.trace[0][0][1]), ("b", -2.0, 3))
 
     def test_own_notes_stay(self) -> None:
         x = real("x")
@@ -90,8 +90,8 @@ class TestConstants(unittest.TestCase):
 
     def test_names_and_marks(self) -> None:
         named = REAL.make_constant(2.0, name="two")
-        (kept,) = self.constants_of(const(2.0), named)
-        self.assertEqual(kept.name, "two")
+        (saved,) = self.constants_of(const(2.0), named)
+        self.assertEqual(saved.name, "two")
         marked = const(3.0)
         marked.tag.indestructible = True
         self.assertEqual(len(self.constants_of(const(3.0), marked)), 2)

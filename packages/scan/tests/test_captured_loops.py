@@ -63,10 +63,10 @@ class CapturedLoops(unittest.TestCase):
         for row in shapes:
             values = [rng.uniform(0.1, 1, size=shape) for shape in row]
             with capture_after(1):
-                found = compiled(*values)
+                result = compiled(*values)
             with capture_after(None):
-                wanted = plain(*values)
-            for a, b in zip(found, wanted, strict=True):
+                expected = plain(*values)
+            for a, b in zip(result, expected, strict=True):
                 np.testing.assert_array_equal(a, b)
 
 

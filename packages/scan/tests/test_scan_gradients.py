@@ -20,15 +20,15 @@ X, W, U, H = (RNG.normal(size=s) for s in ((6, 3), (4, 4), (3, 4), (4,)))
 
 def slope(compute: Callable[..., Any], values: list[Any], which: int) -> Any:
     """Return the gradient by one value, by central differences."""
-    found = np.zeros_like(values[which])
-    for index in np.ndindex(*found.shape):
+    result = np.zeros_like(values[which])
+    for index in np.ndindex(*result.shape):
         ends = []
         for step in (1e-6, -1e-6):
             moved = [np.array(v) for v in values]
             moved[which][index] += step
             ends.append(compute(*moved))
-        found[index] = (ends[0] - ends[1]) / 2e-6
-    return found
+        result[index] = (ends[0] - ends[1]) / 2e-6
+    return result
 
 
 def recurrent(x: Any, w: Any, u: Any, h: Any, **options: Any) -> Any:
@@ -38,11 +38,11 @@ def recurrent(x: Any, w: Any, u: Any, h: Any, **options: Any) -> Any:
 
 
 def recurrent_value(x: Any, w: Any, u: Any, h: Any) -> Any:
-    found = []
+    results = []
     for row in x:
         h = np.tanh(h @ w + row @ u)
-        found.append(h)
-    return np.array(found)
+        results.append(h)
+    return np.array(results)
 
 
 class TestGradients(unittest.TestCase):
@@ -52,10 +52,10 @@ class TestGradients(unittest.TestCase):
 
     def check(self, cost: Any, compute: Callable[..., Any], symbols: list[Any], values: list[Any]) -> None:
         for mode in ("FAST_RUN", "FAST_COMPILE", get_mode("FAST_RUN").excluding("scan")):
-            found = function(symbols, [cost, *grad(cost, symbols)], mode=mode)(*values)
-            np.testing.assert_allclose(found[0], compute(*values))
+            result = function(symbols, [cost, *grad(cost, symbols)], mode=mode)(*values)
+            np.testing.assert_allclose(result[0], compute(*values))
             for k in range(len(symbols)):
-                np.testing.assert_allclose(found[k + 1], slope(compute, values, k), atol=1e-7, rtol=1e-5)
+                np.testing.assert_allclose(result[k + 1], slope(compute, values, k), atol=1e-7, rtol=1e-5)
 
     def test_through_all_steps(self) -> None:
         states = recurrent(*self.symbols)
@@ -90,10 +90,10 @@ class TestGradients(unittest.TestCase):
         )
 
         def compute(s: Any, start: Any) -> Any:
-            known = list(start)
+            reference = list(start)
             for t in range(1, len(s)):
-                known.append(np.sin(known[-2]) * known[-1] + s[t] * s[t - 1])
-            return (np.array(known[2:]) ** 2).sum()
+                reference.append(np.sin(reference[-2]) * reference[-1] + s[t] * s[t - 1])
+            return (np.array(reference[2:]) ** 2).sum()
 
         self.check(T.sqr(rows).sum(), compute, [s, start], [RNG.normal(size=6), RNG.normal(size=2)])
 
@@ -131,9 +131,9 @@ class TestGradients(unittest.TestCase):
         values = [np.arange(1.0, 6.0), np.array(0.5), np.array(2.0)]
         for steps, expected_x in ((2, [0, 0, 0, 0.5, 1]), (10, [0.0625, 0.125, 0.25, 0.5, 1])):
             rows, _ = scan(lambda v, h, w: h * w + v, x, h, w, truncate_gradient=steps)
-            found = function([x, w, h], grad(rows[-1], [x, h]))(*values)
-            np.testing.assert_allclose(found[0], expected_x)
-            np.testing.assert_allclose(found[1], 0 if steps == 2 else 0.5**5)
+            result = function([x, w, h], grad(rows[-1], [x, h]))(*values)
+            np.testing.assert_allclose(result[0], expected_x)
+            np.testing.assert_allclose(result[1], 0 if steps == 2 else 0.5**5)
 
     def test_second_order(self) -> None:
         x, w = T.dvector("x"), T.dscalar("w")
@@ -168,16 +168,16 @@ class TestGradients(unittest.TestCase):
         x, k = T.dvector("x"), T.lvector("k")
         (rows, counts), _ = scan(lambda v, i, n: (v * i, n + i), [x, k], [None, T.zeros((), "int64")])
         self.assertEqual(counts.dtype, "int64")
-        found = function([x, k], grad(rows.sum(), x))([1.0, 2.0], [3, 4])
-        np.testing.assert_array_equal(found, [3, 4])
+        result = function([x, k], grad(rows.sum(), x))([1.0, 2.0], [3, 4])
+        np.testing.assert_array_equal(result, [3, 4])
         both = [grad(cost, k, disconnected_inputs="ignore") for cost in (rows.sum(), (x * k[:2]).sum())]
-        found = function([x, k], both, on_unused_input="ignore")([1.0, 2.0], [3, 4])
-        np.testing.assert_array_equal(found[0], found[1])
+        result = function([x, k], both, on_unused_input="ignore")([1.0, 2.0], [3, 4])
+        np.testing.assert_array_equal(result[0], result[1])
 
     def test_no_steps(self) -> None:
         states = recurrent(*self.symbols)
-        found = function(self.symbols, grad(T.sqr(states).sum(), self.symbols))(X[:0], W, U, H)
-        for value, gradient in zip((X[:0], W, U, H), found, strict=True):
+        result = function(self.symbols, grad(T.sqr(states).sum(), self.symbols))(X[:0], W, U, H)
+        for value, gradient in zip((X[:0], W, U, H), result, strict=True):
             np.testing.assert_array_equal(gradient, np.zeros_like(value))
 
 
@@ -210,24 +210,24 @@ class TestRewrites(unittest.TestCase):
         x, w, u, h = T.dtensor3("x"), T.dmatrix("w"), T.dmatrix("u"), T.dmatrix("h")
         gradient = grad(T.sqr(recurrent(x, w, u, h)).sum(), w)
         values = [RNG.normal(size=s) for s in ((5, 2, 3), (4, 4), (3, 4), (2, 4))]
-        found = []
+        results = []
         for mode, sums in ((get_mode("FAST_RUN"), 0), (get_mode("FAST_RUN").excluding("scan_pushout_dot1"), 1)):
             f = function([x, w, u, h], gradient, mode=mode)
             self.assertEqual(sum(op.plan.kinds.count("sum") for op in self.loops(f)), sums)
-            found.append(f(*values))
-        np.testing.assert_allclose(found[0], found[1])
+            results.append(f(*values))
+        np.testing.assert_allclose(results[0], results[1])
 
     def test_sums_of_what_is_kept_leave_the_loop(self) -> None:
-        given = np.random.default_rng(0).normal(size=(5, 2, 3))
+        operand = np.random.default_rng(0).normal(size=(5, 2, 3))
         x, w, b, h = T.dtensor3("x"), T.dmatrix("w"), T.dvector("b"), T.dmatrix("h")
         states, _ = scan(lambda r, s, w, b: T.tanh(T.dot(s + r, w) + b), x, h, [w, b])
         gradients = grad(T.sqr(states).sum() + T.exp(states[-1]).sum(), [b, w])
-        found = []
+        results = []
         for mode, sums in ((get_mode("FAST_RUN"), 0), (get_mode("FAST_RUN").excluding("scan_pushout_sums"), 1)):
             f = function([x, w, b, h], gradients, mode=mode)
             self.assertEqual(sum(op.plan.kinds.count("sum") for op in self.loops(f)), sums)
-            found.append([f(given[:n], W[:3, :3] / 2, W[0, :3], given[0]) for n in (1, 5)])
-        for a, b in zip(*found, strict=True):
+            results.append([f(operand[:n], W[:3, :3] / 2, W[0, :3], operand[0]) for n in (1, 5)])
+        for a, b in zip(*results, strict=True):
             for one, other in zip(a, b, strict=True):
                 np.testing.assert_allclose(one, other, rtol=1e-9)
 
@@ -236,12 +236,12 @@ class TestRewrites(unittest.TestCase):
         (states, rows), _ = scan(
             lambda r, h, v: (T.tanh(h + r), T.dot(T.tanh(h + r), v) + 1), x, [T.zeros((3,)), None], v
         )
-        found = []
+        results = []
         for mode, products in ((get_mode("FAST_RUN"), 0), (get_mode("FAST_RUN").excluding("scanOp_pushout_output"), 1)):
             f = function([x, v], [states, rows], mode=mode)
             self.assertEqual(sum(self.names(op).count("dot") for op in self.loops(f)), products)
-            found.append(f(X, U[:, :2]))
-        for a, b in zip(*found, strict=True):
+            results.append(f(X, U[:, :2]))
+        for a, b in zip(*results, strict=True):
             np.testing.assert_allclose(a, b)
 
     def test_unused_outputs_and_inputs_go(self) -> None:

@@ -30,16 +30,16 @@ class TestMerging(unittest.TestCase):
         f = function(inputs, outputs)
         for a, b in zip(f(*values), function(inputs, outputs, mode=PLAIN)(*values), strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-12)
-        found = loops_of(f)
-        self.assertEqual(len(found), loops)
-        return found
+        result = loops_of(f)
+        self.assertEqual(len(result), loops)
+        return result
 
     def test_loops_over_one_sequence(self) -> None:
         s, a = T.dvector("s"), T.dscalar("a")
         sums, _ = scan(lambda x, total: T.tanh(total + x), s, T.zeros(()))
         products, _ = scan(lambda x, total, a: T.tanh(total * x) + a, s, T.ones(()), a)
-        found = self.check([s, a], [sums, products[-1]], [np.arange(1.0, 5), 0.5], 1)
-        self.assertEqual(found[0].op.plan.sequences, 1)
+        result = self.check([s, a], [sums, products[-1]], [np.arange(1.0, 5), 0.5], 1)
+        self.assertEqual(result[0].op.plan.sequences, 1)
         for values in ([], [2.0]):
             f = function([s, a], [sums, products])
             self.assertEqual([len(v) for v in f(values, 1.0)], [len(values)] * 2)
@@ -154,18 +154,18 @@ class TestDrawnLoops(unittest.TestCase):
     def test_same_values(self, drawn: list[Any], steps: int) -> None:
         s, t, a, b, c = T.dvector("s"), T.dvector("t"), T.dscalar("a"), T.dscalar("b"), T.dscalar("c")
         outputs: list[Any] = []
-        for first, second, other, equal, backwards, wanted in drawn:
+        for first, second, other, equal, backwards, expected in drawn:
 
             def step(x: Any, y: Any, u: Any, v: Any, c: Any, first: int = first, second: int = second) -> Any:
                 return STEPS[first](x, u, v, c), STEPS[second](y, v, u, c), x + y * u
 
-            found, _ = scan(
+            result, _ = scan(
                 step, [s, t if other else s], [a, a if equal else b, None], c, s.shape[0], go_backwards=backwards
             )
-            if wanted == "gradient":
-                outputs += T.grad(T.add(*((v**2).sum() for v in found)), [s, a, c], disconnected_inputs="ignore")
+            if expected == "gradient":
+                outputs += T.grad(T.add(*((v**2).sum() for v in result)), [s, a, c], disconnected_inputs="ignore")
             else:
-                outputs += [v[-1] for v in found] if wanted == "last" else found
+                outputs += [v[-1] for v in result] if expected == "last" else result
         inputs = [s, t, a, b, c]
         rng = np.random.default_rng(steps)
         values = [rng.normal(size=steps), rng.normal(size=steps), 0.3, -0.2, 0.7]

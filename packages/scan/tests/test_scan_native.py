@@ -38,22 +38,22 @@ def laid_out(values: Any, layout: str) -> Any:
         return np.broadcast_to(values[:1], values.shape)
     if layout == "unaligned":
         raw = np.zeros(values.nbytes + 1, "uint8")
-        found = raw[1:].view(values.dtype).reshape(values.shape)
-        found[...] = values
-        return found
-    found = values.copy()
-    found.flags.writeable = layout != "read-only"
-    return found
+        result = raw[1:].view(values.dtype).reshape(values.shape)
+        result[...] = values
+        return result
+    result = values.copy()
+    result.flags.writeable = layout != "read-only"
+    return result
 
 
 def both(inputs: list[Any], build: Any, **options: Any) -> tuple[Any, Any]:
     """Return the function whose loops are native, and the one with Python between the steps."""
-    found = []
+    results = []
     for preallocate in (True, False):
         with config.change_flags(scan__allow_output_prealloc=preallocate):
             outputs, updates = build()
-        found.append(function(inputs, outputs, updates=updates, on_unused_input="ignore", **options))
-    return found[0], found[1]
+        results.append(function(inputs, outputs, updates=updates, on_unused_input="ignore", **options))
+    return results[0], results[1]
 
 
 def outcome(f: Any, *values: Any) -> Any:
@@ -130,8 +130,8 @@ class TestNativeLoops(unittest.TestCase):
         starts = {"initial": start, "taps": drawn["taps"]} if drawn["taps"] != [-1] else one
         limit = drawn["limit"]
 
-        def step(row: Any, t: Any, *rest: Any) -> Any:
-            *earlier, other, fixed = rest
+        def step(row: Any, t: Any, *others: Any) -> Any:
+            *earlier, other, fixed = others
             mixed = T.cast(row * fixed + sum(earlier[1:], earlier[0]), kind)
             # A plain hand-over, a value of the row alone, a view, and a value of its own.
             outputs = [mixed, T.cast(other * row, kind), row, mixed[..., ::-1] if shape else mixed, fixed]
@@ -147,8 +147,8 @@ class TestNativeLoops(unittest.TestCase):
                 go_backwards=False,
             )
             backwards, _ = scan(lambda row, before: T.cast(row + before, kind), s, one, go_backwards=drawn["backwards"])
-            found = [*outputs, backwards]
-            return ([v[-1] for v in found] if drawn["last"] else found), updates
+            results = [*outputs, backwards]
+            return ([v[-1] for v in results] if drawn["last"] else results), updates
 
         native, python = both([s, fixed, one, start], build)
         given_values = [
@@ -180,11 +180,11 @@ class TestNativeLoops(unittest.TestCase):
         native, python = both([x, h, w, b], build)
         rng = np.random.default_rng(steps)
         values = [rng.normal(size=n).astype(kind) for n in ((steps, 3, 4), (3, 4), (4, 4), (4,))]
-        found, expected = outcome(native, *values), outcome(python, *values)
-        if isinstance(found, tuple):
-            self.assertEqual(found, expected)
+        result, expected = outcome(native, *values), outcome(python, *values)
+        if isinstance(result, tuple):
+            self.assertEqual(result, expected)
             return
-        for a, c in zip(found, expected, strict=True):
+        for a, c in zip(result, expected, strict=True):
             np.testing.assert_allclose(a, c, rtol=1e-5 if kind == "float32" else 1e-12)
 
     def test_is_used(self) -> None:
@@ -235,10 +235,10 @@ class TestNativeLoops(unittest.TestCase):
         (left, right), _ = scan(lambda x, y: (y + 1, x * 2), None, [a, b], n_steps=n)
         f = function([a, b, n], [left[-1], right[-1]])
         x, y = np.ones(3), np.full(3, 2.0)
-        found = f(x, y, 7)
+        result = f(x, y, 7)
         for _ in range(7):
             x, y = y + 1, x * 2
-        np.testing.assert_array_equal(found, [x, y])
+        np.testing.assert_array_equal(result, [x, y])
 
 
 class Remembering(Op):
@@ -363,15 +363,15 @@ class TestForeignCode(unittest.TestCase):
             )
             return rows, updates, count
 
-        found = []
+        results = []
         for preallocate in (True, False):
             with config.change_flags(scan__allow_output_prealloc=preallocate):
                 rows, updates, count = build(7)
             f = function([], rows, updates=updates)
-            found.append([f(), f(), count.get_value()])
-        for a, b in zip(*found, strict=True):
+            results.append([f(), f(), count.get_value()])
+        for a, b in zip(*results, strict=True):
             np.testing.assert_array_equal(a, b)
-        self.assertEqual(float(found[0][2]), 256.0)
+        self.assertEqual(float(results[0][2]), 256.0)
 
     def test_shapes_that_change_are_refused(self) -> None:
         s, v = T.dvector("s"), T.dvector("v")

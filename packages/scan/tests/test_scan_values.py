@@ -45,8 +45,8 @@ class TestForms(unittest.TestCase):
         for t in range(2, len(values) - 1):
             expected.append(expected[-3] + 2 * expected[-1] + values[t] * values[t - 2] - values[t + 1])
         for mode in MODES:
-            found = function([s, start], result, mode=mode)(values, history)
-            np.testing.assert_allclose(found, expected[3:])
+            outcome = function([s, start], result, mode=mode)(values, history)
+            np.testing.assert_allclose(outcome, expected[3:])
 
     def test_backwards(self) -> None:
         s = T.dvector("s")
@@ -81,8 +81,8 @@ class TestForms(unittest.TestCase):
     def test_no_steps(self) -> None:
         s, m = T.dvector("s"), T.dmatrix("m")
         (sums, rows), _ = scan(lambda x, total, m: (total + x, m * x), s, [T.zeros(()), None], m)
-        found = function([s, m], [sums, rows])([], np.ones((2, 3)))
-        self.assertEqual([v.shape for v in found], [(0,), (0, 2, 3)])
+        result = function([s, m], [sums, rows])([], np.ones((2, 3)))
+        self.assertEqual([v.shape for v in result], [(0,), (0, 2, 3)])
         with self.assertRaises(IndexError):
             function([s], scan(lambda x, total: total + x, s, T.zeros(()))[0][-1])([])
 
@@ -185,8 +185,8 @@ class TestForms(unittest.TestCase):
                     rows, _ = scan(lambda x, total: (T.tanh(total + x), until(total > 0.5)), s, T.zeros(()), n_steps=4)
                 op = rows.owner.inputs[0].owner.op.loop
                 self.assertEqual((op.memory.allow_gc, op.memory.preallocate), (gc, prealloc))
-                found = function([s], rows)([0.2, 0.7, 0.9, 1.0])
-                self.assertEqual(found.shape, (3,))
+                result = function([s], rows)([0.2, 0.7, 0.9, 1.0])
+                self.assertEqual(result.shape, (3,))
         rows, _ = scan(lambda x: x, s, allow_gc=True)
         self.assertTrue(rows.owner.op.allow_gc)
 
@@ -228,7 +228,7 @@ class TestOverwritten(unittest.TestCase):
         """A loop reads the copy in its buffer, where the original is overwritten before it can run."""
         x = T.dmatrix("x")
         changed = _Overwriting()(x)
-        found, _ = scan(
+        result, _ = scan(
             lambda old, last, total, c: [last - old + c, total + last],
             outputs_info=[{"initial": x, "taps": [-3, -1]}, changed[0]],
             non_sequences=[changed[1]],
@@ -240,7 +240,7 @@ class TestOverwritten(unittest.TestCase):
             total = total + rows[-1]
             rows.append(rows[-1] - rows[-3] + value[1] + 1)
         for mode in (None, Mode("py", None), "FAST_COMPILE"):
-            f = function([In(x, mutable=True)], found, mode=mode, accept_inplace=True)
+            f = function([In(x, mutable=True)], result, mode=mode, accept_inplace=True)
             states, totals = f(value.copy())
             np.testing.assert_array_equal(states, rows[3:])
             np.testing.assert_array_equal(totals[-1], total)
@@ -298,16 +298,16 @@ class TestCheckpoints(unittest.TestCase):
     def test_values(self) -> None:
         s, w = T.dvector("s"), T.dscalar("w")
         for length, every in ((12, 4), (13, 4), (3, 10), (1, 1)):
-            whole, _ = scan(lambda x, total, w: T.tanh(total * w + x), s, T.zeros(()), w)
+            full, _ = scan(lambda x, total, w: T.tanh(total * w + x), s, T.zeros(()), w)
             some, _ = scan_checkpoints(lambda x, total, w: T.tanh(total * w + x), s, T.zeros(()), w, save_every_N=every)
             value = np.random.default_rng(0).normal(size=length)
-            a, b = function([s, w], [whole, some])(value, 0.7)
+            a, b = function([s, w], [full, some])(value, 0.7)
             places = [min(i + every, length) - 1 for i in range(0, length, every)]
             np.testing.assert_allclose(b, a[places])
-            gradients = [T.grad(v[-1], [s, w]) for v in (whole, some)]
-            found = function([s, w], [*gradients[0], *gradients[1]])(value, 0.7)
+            gradients = [T.grad(v[-1], [s, w]) for v in (full, some)]
+            result = function([s, w], [*gradients[0], *gradients[1]])(value, 0.7)
             for k in (0, 1):
-                np.testing.assert_allclose(found[k], found[k + 2])
+                np.testing.assert_allclose(result[k], result[k + 2])
 
     def test_without_padding(self) -> None:
         s = T.dvector("s")

@@ -20,15 +20,15 @@ def sparse_value(
     values = rng.uniform(0.5, 2.0, size=shape) * (rng.random(shape) < 0.5) * rng.choice([-1, 1], size=shape)
     if dtype.startswith(("int", "uint")):
         values = np.abs(values * 4).astype(dtype)
-    found = scipy.sparse.csr_matrix(values.astype(dtype)).asformat(format)
-    if kind == "zeros" and found.nnz:
-        found.data[::2] = 0
+    result = scipy.sparse.csr_matrix(values.astype(dtype)).asformat(format)
+    if kind == "zeros" and result.nnz:
+        result.data[::2] = 0
     if kind == "unsorted":
-        for start, stop in zip(found.indptr[:-1], found.indptr[1:], strict=True):
-            found.indices[start:stop] = found.indices[start:stop][::-1].copy()
-            found.data[start:stop] = found.data[start:stop][::-1].copy()
-        found.has_sorted_indices = False
-    return found
+        for start, stop in zip(result.indptr[:-1], result.indptr[1:], strict=True):
+            result.indices[start:stop] = result.indices[start:stop][::-1].copy()
+            result.data[start:stop] = result.data[start:stop][::-1].copy()
+        result.has_sorted_indices = False
+    return result
 
 
 def array(value: Any) -> Any:
@@ -44,8 +44,8 @@ def run(inputs: list[Any], output: Any, *values: Any, mode: Any = None) -> Any:
 def differences(compute: Any, values: list[Any], which: int, positions: Any = None) -> Any:
     """Return the gradient of ``compute(*arrays)`` by one of them, by central differences; 0 beyond `positions`."""
     arrays = [array(v).astype("float64") for v in values]
-    found = np.zeros_like(arrays[which])
-    for index in np.ndindex(*found.shape):
+    result = np.zeros_like(arrays[which])
+    for index in np.ndindex(*result.shape):
         if positions is not None and not positions[index]:
             continue
         ends = []
@@ -53,5 +53,5 @@ def differences(compute: Any, values: list[Any], which: int, positions: Any = No
             moved = [a.copy() for a in arrays]
             moved[which][index] += step
             ends.append(compute(*moved))
-        found[index] = (ends[0] - ends[1]) / 2e-6
-    return found
+        result[index] = (ends[0] - ends[1]) / 2e-6
+    return result

@@ -49,16 +49,16 @@ class TestDuplicates(unittest.TestCase):
                 outputs[len(indices)] = []
                 for build in FUNCTIONS.values():
                     y = build(x)
-                    whole = sparse.dense_from_sparse(y) if isinstance(y, sparse.SparseVariable) else y
-                    weights = WEIGHTS if whole.type.ndim == 2 else WEIGHTS[0]
-                    outputs[len(indices)] += [whole, grad((whole * weights).sum(), d)]
-            found = function([d], outputs[5])(DATA)
-            wanted = function([d], outputs[3])(once.data)
+                    full = sparse.dense_from_sparse(y) if isinstance(y, sparse.SparseVariable) else y
+                    weights = WEIGHTS if full.type.ndim == 2 else WEIGHTS[0]
+                    outputs[len(indices)] += [full, grad((full * weights).sum(), d)]
+            result = function([d], outputs[5])(DATA)
+            expected = function([d], outputs[3])(once.data)
             for k, name in enumerate(FUNCTIONS):
                 with self.subTest(function=name, format=form):
-                    np.testing.assert_allclose(found[2 * k], wanted[2 * k])
-                    slopes = kind((wanted[2 * k + 1], once.indices, once.indptr), shape=SHAPE).toarray()
-                    np.testing.assert_allclose(found[2 * k + 1], slopes[at.row, at.col])
+                    np.testing.assert_allclose(result[2 * k], expected[2 * k])
+                    slopes = kind((expected[2 * k + 1], once.indices, once.indptr), shape=SHAPE).toarray()
+                    np.testing.assert_allclose(result[2 * k + 1], slopes[at.row, at.col])
 
     def test_roundings(self) -> None:
         x = sparse.csr_matrix("x")
@@ -68,8 +68,8 @@ class TestDuplicates(unittest.TestCase):
     def test_the_order_of_different_positions_is_kept(self) -> None:
         x = sparse.csr_matrix("x")
         unsorted = scipy.sparse.csr_matrix((np.array([1.0, 2]), [1, 0], [0, 2]), shape=(1, 2))
-        found = function([x], sparse.csm_data(sparse.sqr(x)))(unsorted)
-        self.assertEqual(found.tolist(), [1, 4])
+        result = function([x], sparse.csm_data(sparse.sqr(x)))(unsorted)
+        self.assertEqual(result.tolist(), [1, 4])
 
     def test_known_positions_are_looked_at_once(self) -> None:
         d = T.dvector("d")

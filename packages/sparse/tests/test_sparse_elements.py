@@ -115,7 +115,7 @@ class TestArithmetic(unittest.TestCase):
             x, y = S.matrix(first, "x"), S.matrix(second, "y")
             a, b = sparse_value(first, (3, 4)), sparse_value(second, (3, 4), seed=1)
             p, q = a.toarray(), b.toarray()
-            for act, wanted in (
+            for act, expected in (
                 (operator.add, [np.ones_like(p), np.ones_like(p)]),
                 (operator.sub, [np.ones_like(p), -np.ones_like(p)]),
                 (operator.mul, [q, p]),
@@ -125,7 +125,7 @@ class TestArithmetic(unittest.TestCase):
                 np.testing.assert_allclose(run([x, y], result, a, b), act(p, q))
                 weights = np.arange(1.0, 13.0).reshape(3, 4)
                 gradients = grad((S.DenseFromSparse(sparse_grad=False)(result) * weights).sum(), [x, y])
-                for gradient, symbol, slope in zip(gradients, (x, y), wanted, strict=True):
+                for gradient, symbol, slope in zip(gradients, (x, y), expected, strict=True):
                     self.assertEqual(gradient.type, symbol.type)
                     np.testing.assert_allclose(run([x, y], gradient, a, b), slope * weights)
 
@@ -148,15 +148,15 @@ class TestArithmetic(unittest.TestCase):
         dense, weights = (np.random.default_rng(s).normal(size=(3, 4)) for s in (2, 3))
         x, y, m, v = S.csc_matrix("x"), S.csc_matrix("y"), T.dmatrix("m"), T.dvector("v")
         columns = np.arange(1.0, 5.0)
-        whole = S.DenseFromSparse(sparse_grad=False)
+        full = S.DenseFromSparse(sparse_grad=False)
         stored = a.toarray() != 0
         cases: list[tuple[Any, list[Any], list[Any], Any, list[Any]]] = [
-            (whole(x * y), [x, y], [a, b], lambda p, q: p * q, [None, None]),
-            (whole(x + y), [x, y], [a, b], lambda p, q: p + q, [None, None]),
-            (whole(x - y), [x, y], [a, b], lambda p, q: p - q, [None, None]),
-            (whole(x * m), [x, m], [a, dense], lambda p, q: p * q, [None, None]),
+            (full(x * y), [x, y], [a, b], lambda p, q: p * q, [None, None]),
+            (full(x + y), [x, y], [a, b], lambda p, q: p + q, [None, None]),
+            (full(x - y), [x, y], [a, b], lambda p, q: p - q, [None, None]),
+            (full(x * m), [x, m], [a, dense], lambda p, q: p * q, [None, None]),
             (x + m, [x, m], [a, dense], lambda p, q: p + q, [stored, None]),
-            (whole(S.col_scale(x, v)), [x, v], [a, columns], lambda p, q: p * q, [stored, None]),
+            (full(S.col_scale(x, v)), [x, v], [a, columns], lambda p, q: p * q, [stored, None]),
         ]
         for result, symbols, values, reference, positions in cases:
             cost = (T.sqr(result) * weights).sum()
@@ -232,13 +232,13 @@ class TestConversion(unittest.TestCase):
         value = sparse_value("csc", (5, 4), kind="unsorted")
         value.data[::2] = 0
         for result in (S.clean(x), S.ensure_sorted_indices(S.remove0(x))):
-            found = function([x], result)(value)
-            self.assertTrue(found.has_sorted_indices)
-            self.assertEqual(np.count_nonzero(found.data), found.nnz)
-            np.testing.assert_array_equal(found.toarray(), value.toarray())
+            outcome = function([x], result)(value)
+            self.assertTrue(outcome.has_sorted_indices)
+            self.assertEqual(np.count_nonzero(outcome.data), outcome.nnz)
+            np.testing.assert_array_equal(outcome.toarray(), value.toarray())
         self.assertEqual((value.data == 0).sum(), (len(value.data) + 1) // 2)
         for op in (S.EnsureSortedIndices(inplace=True), S.Remove0(inplace=True)):
-            found = function([x], op(x * 1), accept_inplace=True)(value)
-            np.testing.assert_array_equal(found.toarray(), value.toarray())
+            outcome = function([x], op(x * 1), accept_inplace=True)(value)
+            np.testing.assert_array_equal(outcome.toarray(), value.toarray())
         gradient = grad(S.DenseFromSparse(False)(S.clean(x)).sum(), x)
         np.testing.assert_array_equal(run([x], gradient, value), np.ones((5, 4)))

@@ -24,8 +24,10 @@ DTYPES = ("float32", "float64")
 
 def has(f: Any, *ops: type) -> bool:
     """Tell whether all kinds of ops are in the program of a function, and each node of them runs a kernel."""
-    found = [instruction for instruction in f.fn.program.instructions if isinstance(instruction.node.op, ops)]
-    return {type(i.node.op) for i in found} >= set(ops) and all(isinstance(i.kernel, CompressedKernel) for i in found)
+    results = [instruction for instruction in f.fn.program.instructions if isinstance(instruction.node.op, ops)]
+    return {type(i.node.op) for i in results} >= set(ops) and all(
+        isinstance(i.kernel, CompressedKernel) for i in results
+    )
 
 
 def duplicated(value: Any) -> Any:
@@ -37,11 +39,11 @@ def duplicated(value: Any) -> Any:
 
 def values(format: str, shape: tuple[int, int], dtype: str) -> list[Any]:
     """Return one matrix in all the ways in which it may be stored."""
-    found = [sparse_value(format, shape, dtype, kind=kind) for kind in KINDS]
-    found.append(duplicated(found[0]))
-    wide = found[0].copy()
+    results = [sparse_value(format, shape, dtype, kind=kind) for kind in KINDS]
+    results.append(duplicated(results[0]))
+    wide = results[0].copy()
     wide.indices, wide.indptr = wide.indices.astype("int64"), wide.indptr.astype("int64")
-    return [*found, wide]
+    return [*results, wide]
 
 
 class TestForms(unittest.TestCase):
@@ -52,11 +54,11 @@ class TestForms(unittest.TestCase):
             python = function([x], make(x), mode=get_mode("FAST_RUN").clone(linker="py"))
             self.assertTrue(has(fast, *ops))
             for value in values(format, shape, dtype):
-                wanted = expected(value.toarray())
+                reference = expected(value.toarray())
                 for f in (fast, python, fast):
-                    found = f(value)
-                    self.assertEqual(found.dtype, dtype)
-                    np.testing.assert_allclose(array(found), wanted, rtol=1e-5, atol=1e-6)
+                    result = f(value)
+                    self.assertEqual(result.dtype, dtype)
+                    np.testing.assert_allclose(array(result), reference, rtol=1e-5, atol=1e-6)
 
     def test_no_compiler_runs_for_products_and_their_gradients(self) -> None:
         before = library.compiler_runs, kernel_library.compiler_runs
@@ -83,11 +85,11 @@ class TestForms(unittest.TestCase):
             f = function([x], S.to_format(x, format), mode="FAST_RUN")
             self.assertTrue(has(f, S.ChangeCompression))
             for value in values(x.type.format, (6, 9), "float64"):
-                found = f(value)
-                found.check_format(full_check=True)
-                self.assertEqual(found.format, format)
-                np.testing.assert_array_equal(found.toarray(), value.toarray())
-                found.indices[:] = 0
+                result = f(value)
+                result.check_format(full_check=True)
+                self.assertEqual(result.format, format)
+                np.testing.assert_array_equal(result.toarray(), value.toarray())
+                result.indices[:] = 0
                 np.testing.assert_array_equal(f(value).toarray(), value.toarray())
 
     def test_scales(self) -> None:
@@ -109,11 +111,11 @@ class TestForms(unittest.TestCase):
         modes: tuple[Any, ...] = ("FAST_RUN", get_mode("FAST_RUN").clone(linker="py"))
         for by_major, mode in itertools.product((True, False), modes):
             f = function([x, v], S.GatherByIndex(by_major)(v, indices, indptr), mode=mode)
-            whole = np.arange(9.0)[::-1]
+            full = np.arange(9.0)[::-1]
             coordinates = value.tocoo()
-            np.testing.assert_array_equal(f(value, whole), whole[coordinates.row if by_major else coordinates.col])
+            np.testing.assert_array_equal(f(value, full), full[coordinates.row if by_major else coordinates.col])
             with self.assertRaisesRegex(IndexError, "in a vector of 2"):
-                f(value, whole[:2])
+                f(value, full[:2])
 
     def test_signs_and_casts_join_other_loops(self) -> None:
         x = S.csr_matrix("x", "float64")
@@ -167,8 +169,8 @@ class TestProducts(unittest.TestCase):
             self.assertTrue(has(f, S.CompressedDot))
             a, b = rng.normal(size=(9, length)).astype(dtype), rng.normal(size=(length, 6)).astype(dtype)
             for value in values(format, (6, 9), dtype):
-                for found, expected in zip(f(value, a, b), (value @ a, b @ value.toarray()), strict=True):
-                    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+                for item, expected in zip(f(value, a, b), (value @ a, b @ value.toarray()), strict=True):
+                    np.testing.assert_allclose(item, expected, rtol=1e-4, atol=1e-5)
 
     def test_of_other_dtypes(self) -> None:
         for dtype, other in (("int8", "float32"), ("float32", "float64"), ("float64", "int64"), ("uint8", "float64")):
@@ -181,15 +183,15 @@ class TestProducts(unittest.TestCase):
         m = T.matrix("m", "complex64")
         value = sparse_value("csr", (3, 4), "complex64") * np.complex64(1 + 2j)
         dense = (np.arange(8) * 1j).reshape(4, 2).astype("complex64")
-        found = function([x, m], S.structured_dot(x, m), mode="FAST_RUN")(value, dense)
-        np.testing.assert_allclose(found, value.toarray() @ dense, rtol=1e-6)
+        result = function([x, m], S.structured_dot(x, m), mode="FAST_RUN")(value, dense)
+        np.testing.assert_allclose(result, value.toarray() @ dense, rtol=1e-6)
 
     def test_put_in_by_hand_for_other_dtypes(self) -> None:
         x, m, z = S.csc_matrix("x", "complex64"), T.matrix("m", "complex64"), T.matrix("z", "complex64")
         data, indices, indptr, shape = S.csm_properties(x)
-        made = S.UsmmCscDense()(2, data, indices, indptr, shape[0], m, z)
+        result = S.UsmmCscDense()(2, data, indices, indptr, shape[0], m, z)
         value = sparse_value("csc", (3, 4), "complex64") * np.complex64(1j)
-        f = function([x, m, z], made, mode="FAST_RUN")
+        f = function([x, m, z], result, mode="FAST_RUN")
         self.assertFalse(has(f, S.UsmmCscDense))
         ones, zeros = np.ones((4, 2), "complex64"), np.zeros((3, 2), "complex64")
         np.testing.assert_allclose(f(value, ones, zeros), 2 * (value @ ones))
@@ -269,11 +271,11 @@ class TestByteOrder(unittest.TestCase):
             factor = np.random.RandomState(1).rand(9, 4)
             for mode in ("FAST_RUN", "FAST_COMPILE"):
                 f = function([x, y], outputs, mode=mode)
-                wanted = f(value, factor)
+                expected = f(value, factor)
                 for parts in (("data",), ("indices", "indptr"), ("data", "indices", "indptr")):
                     swapped = value.copy()
                     for name in parts:
                         part = getattr(swapped, name)
                         setattr(swapped, name, part.astype(part.dtype.newbyteorder()))
-                    for one, other in zip(f(swapped, factor), wanted, strict=True):
+                    for one, other in zip(f(swapped, factor), expected, strict=True):
                         np.testing.assert_allclose(array(one), array(other), err_msg=f"{format} {mode} {parts}")

@@ -20,11 +20,11 @@ def reference(images: Any, kernels: Any, step: tuple[int, int], mode: str) -> An
         images = np.pad(images, ((0, 0), (0, 0), (rows - 1,) * 2, (columns - 1,) * 2))
     across = range(0, images.shape[3] - columns + 1, step[0])
     down = range(0, images.shape[2] - rows + 1, step[1])
-    found = np.empty((len(images), len(kernels), len(down), len(across)))
+    result = np.empty((len(images), len(kernels), len(down), len(across)))
     for (b, image), (k, kernel) in itertools.product(enumerate(images), enumerate(kernels)):
         for (p, i), (q, j) in itertools.product(enumerate(down), enumerate(across)):
-            found[b, k, p, q] = (image[:, i : i + rows, j : j + columns] * kernel).sum()
-    return found
+            result[b, k, p, q] = (image[:, i : i + rows, j : j + columns] * kernel).sum()
+    return result
 
 
 class TestConvolutionIndices(unittest.TestCase):
@@ -67,8 +67,8 @@ class TestConvolve(unittest.TestCase):
             c = rng.normal(size=3)
             shape = (5, 6) if channels == 1 else (channels, 5, 6)
             expected = reference(b.reshape(2, channels, 5, 6), a.reshape(3, channels, 2, 3), step, mode)
-            output, found = convolve(kernels, (2, 3), 3, images, shape, step, bias, mode)
-            self.assertEqual(found, expected.shape[1:])
+            output, result = convolve(kernels, (2, 3), 3, images, shape, step, bias, mode)
+            self.assertEqual(result, expected.shape[1:])
             added = expected + c[:, None, None]
             np.testing.assert_allclose(function([kernels, images, bias], output)(a, b, c), added.reshape(2, -1))
             output, _ = convolve(kernels, (2, 3), 3, images, shape, step, mode=mode, flatten=False)
@@ -86,12 +86,12 @@ class TestConvolve(unittest.TestCase):
                 p, q = values[0].reshape(2, 1, 2, 2), values[1].reshape(3, 1, 3, 4)
                 return float((reference(q, p, (1, 1), mode) ** 2).sum())
 
-            for which, found in enumerate(f(a, b)):
-                for index in np.ndindex(*found.shape):
+            for which, item in enumerate(f(a, b)):
+                for index in np.ndindex(*item.shape):
                     moved = [[a.copy(), b.copy()] for _ in range(2)]
                     moved[0][which][index] += 1e-6
                     moved[1][which][index] -= 1e-6
-                    self.assertAlmostEqual(float(found[index]), (cost(moved[0]) - cost(moved[1])) / 2e-6, places=4)
+                    self.assertAlmostEqual(float(item[index]), (cost(moved[0]) - cost(moved[1])) / 2e-6, places=4)
 
     def test_operands_that_are_no_matrices(self) -> None:
         with self.assertRaisesRegex(TypeError, "`images` is a matrix"):
@@ -107,8 +107,8 @@ class TestMaxPool(unittest.TestCase):
             value = np.random.default_rng(0).permutation(2 * int(np.prod(shape))).astype("float64").reshape(2, -1)
             output, positions = max_pool(images, shape, area)
             self.assertEqual(positions, (shape[-2] // area[0], shape[-1] // area[1]))
-            whole = value.reshape(2, -1, *shape[-2:])[:, :, : positions[0] * area[0], : positions[1] * area[1]]
-            parts = whole.reshape(2, -1, positions[0], area[0], positions[1], area[1])
+            full = value.reshape(2, -1, *shape[-2:])[:, :, : positions[0] * area[0], : positions[1] * area[1]]
+            parts = full.reshape(2, -1, positions[0], area[0], positions[1], area[1])
             expected = parts.max((3, 5))
             np.testing.assert_array_equal(function([images], output)(value), expected.reshape(2, -1))
             gradient = function([images], grad(output.sum(), images))(value)

@@ -160,10 +160,10 @@ class TestNativeProduct(unittest.TestCase):
         fine = ([1.0, 2.0], np.asarray([0, 2], "int32"), np.asarray([0, 1, 2], "int32"), np.ones((3, 2)))
         np.testing.assert_array_equal(f(*fine), [[1, 1], [2, 2]])
         for position, value in ((1, [0, 3]), (1, [-1, 0]), (2, [0, 1, 3]), (2, [-5, 1, 2]), (1, [0, 1, 2])):
-            given: list[Any] = list(fine)
-            given[position] = np.asarray(value, "int32")
+            operands: list[Any] = list(fine)
+            operands[position] = np.asarray(value, "int32")
             with self.assertRaisesRegex(ValueError, "sparse matrix"):
-                f(*given)
+                f(*operands)
 
 
 class TestUsmm(unittest.TestCase):

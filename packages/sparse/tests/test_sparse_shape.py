@@ -174,8 +174,8 @@ class TestRowsFromList(unittest.TestCase):
         values = (np.zeros((5, 2)), np.arange(6.0).reshape(3, 2), [4, 1, -1])
         expected = np.zeros((5, 2))
         np.add.at(expected, values[2], values[1])
-        found = S.construct_sparse_from_list(table, rows, ilist)
-        np.testing.assert_array_equal(run([table, rows, ilist], found, *values), expected)
+        result = S.construct_sparse_from_list(table, rows, ilist)
+        np.testing.assert_array_equal(run([table, rows, ilist], result, *values), expected)
         gradient = grad(T.sqr(T.sparse_grad(table[ilist])).sum(), table)
         self.assertEqual(gradient.type, S.SparseType("csc", "float64"))
         start = np.random.default_rng(0).normal(size=(5, 2))
@@ -204,8 +204,8 @@ class TestRandom(unittest.TestCase):
             self.assertAlmostEqual(function([n, p], result)(10, 0.1).mean(), 1.0, delta=0.05)
         chances = means.multiply(1 / means.sum(1)).tocsr()
         for trials in (T.lscalar("t"), T.lvector("t")):
-            given: Any = 50 if trials.ndim == 0 else np.full(200, 50)
-            counts = function([trials, x], S.multinomial(trials, x))(given, chances)
+            operand: Any = 50 if trials.ndim == 0 else np.full(200, 50)
+            counts = function([trials, x], S.multinomial(trials, x))(operand, chances)
             np.testing.assert_array_equal(np.asarray(counts.sum(1)).ravel(), np.full(200, 50))
         with self.assertRaisesRegex(TypeError, "csr"):
             S.multinomial(n, S.csc_matrix())

@@ -184,10 +184,10 @@ class TestProperties(unittest.TestCase):
             (3, [2, 3, 4], "a shape has 2 lengths"),
         ]
         for position, value, words in wrong:
-            given: list[Any] = list(fine)
-            given[position] = value
+            operands: list[Any] = list(fine)
+            operands[position] = value
             with self.assertRaisesRegex(ValueError, words):
-                f(*given)
+                f(*operands)
         # Where the matrix itself is left out, the shape is still compared.
         for mode in ("FAST_RUN", "FAST_COMPILE"):
             f = function(

@@ -72,13 +72,13 @@ class TestForms(unittest.TestCase):
             np.testing.assert_array_equal(self.z, before)
             temporary = function([x, m, z], T.tanh(z) - S.dot(x, m), mode=mode)
             self.assertTrue(ops(temporary, S.CompressedUsmm)[0].inplace)
-            for given in (self.z, np.asfortranarray(self.z), np.repeat(self.z, 2, 1)[:, ::2]):
-                np.testing.assert_allclose(temporary(value, self.m, given), np.tanh(given) - value @ self.m)
+            for operands in (self.z, np.asfortranarray(self.z), np.repeat(self.z, 2, 1)[:, ::2]):
+                np.testing.assert_allclose(temporary(value, self.m, operands), np.tanh(operands) - value @ self.m)
             used = T.tanh(z)
             both = function([x, m, z], [used - S.dot(x, m), used], mode=mode)
-            found = both(value, self.m, self.z)
-            np.testing.assert_allclose(found[0], np.tanh(self.z) - value @ self.m)
-            np.testing.assert_allclose(found[1], np.tanh(self.z))
+            result = both(value, self.m, self.z)
+            np.testing.assert_allclose(result[0], np.tanh(self.z) - value @ self.m)
+            np.testing.assert_allclose(result[1], np.tanh(self.z))
         self.assertIsInstance(S.UsmmCscDense(inplace=True), S.CompressedUsmm)
         self.assertEqual(S.UsmmCscDense(inplace=True).destroy_map, {0: [6]})
 
@@ -110,10 +110,10 @@ class TestDirect(unittest.TestCase):
         value = sparse_value("csc", (3, 4), "float32")
         x, m, z = S.csc_matrix("x", "float32"), T.fmatrix("m"), T.dmatrix("z")
         data, indices, indptr, shape = S.csm_properties(x)
-        made = S.UsmmCscDense()(2.0, data, indices, indptr, shape[0], m, z)
-        self.assertEqual(made.type.dtype, "float64")
+        result = S.UsmmCscDense()(2.0, data, indices, indptr, shape[0], m, z)
+        self.assertEqual(result.type.dtype, "float64")
         dense, addend = np.ones((4, 2), "float32"), np.arange(6.0).reshape(3, 2)
-        np.testing.assert_allclose(function([x, m, z], made)(value, dense, addend), addend + 2 * (value @ dense))
+        np.testing.assert_allclose(function([x, m, z], result)(value, dense, addend), addend + 2 * (value @ dense))
 
     def test_wrong_inputs(self) -> None:
         x, m, z = S.csc_matrix("x", "float64"), T.dmatrix("m"), T.dmatrix("z")

@@ -37,9 +37,9 @@ class TestAttacks(unittest.TestCase):
     def test_archives_are_those_of_their_seeds(self) -> None:
         archives = samples(5)
         first, second = Mutator(archives), Mutator(archives)
-        made = [first.archive(seed) for seed in range(100)]
-        self.assertEqual(made, [second.archive(seed) for seed in range(100)])
-        self.assertGreater(len(set(made)), 80)
+        result = [first.archive(seed) for seed in range(100)]
+        self.assertEqual(result, [second.archive(seed) for seed in range(100)])
+        self.assertGreater(len(set(result)), 80)
 
     def finds(self, faulty: Any, words: str) -> None:
         with mock.patch("theano_testing_workshop.archives._attack.load", faulty):

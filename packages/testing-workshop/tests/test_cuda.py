@@ -84,14 +84,14 @@ class Case(unittest.TestCase):
         self.fake.fake_seed(ctypes.c_ulonglong(1))
 
     def buffer(self, values: NDArray[Any]) -> Any:
-        made = self.context.allocate(values.nbytes)
-        made.write(0, values)
-        return made
+        result = self.context.allocate(values.nbytes)
+        result.write(0, values)
+        return result
 
     def values(self, buffer: Any, count: int) -> NDArray[np.float32]:
-        found = np.empty(count, "float32")
-        buffer.read(0, found)
-        return found
+        result = np.empty(count, "float32")
+        buffer.read(0, result)
+        return result
 
     def launch(self, text: str, *arguments: Any, blocks: int = 1, threads: int = 64, shared: int = 0) -> None:
         # While there is a module, a thread that waits for its work learns of the failure.
@@ -161,14 +161,14 @@ class TestKernels(Case):
         x = np.array([1, 0.1, -7, 20000, np.inf, 1e-7, 3e-5, 0], "float16")
         y = self.context.allocate(16)
         self.launch(text, y, self.buffer(x), threads=8)
-        found = np.empty(8, "float16")
-        y.read(0, found)
-        np.testing.assert_array_equal(found, (x.astype("float32") * np.float32(3)).astype("float16"))
+        result = np.empty(8, "float16")
+        y.read(0, result)
+        np.testing.assert_array_equal(result, (x.astype("float32") * np.float32(3)).astype("float16"))
 
     def test_what_does_not_compile(self) -> None:
-        for text, told in (("KERNEL f() {\n  none();\n}", r"kernel.cu\(3\): error: .none. was not declared"),
+        for text, messages in (("KERNEL f() {\n  none();\n}", r"kernel.cu\(3\): error: .none. was not declared"),
                            ('KERNEL f(int *x) { asm("bar.sync 0;"); }', "kernel.cu")):  # fmt: skip
-            with self.subTest(text), self.assertRaisesRegex(RuntimeError, told):
+            with self.subTest(text), self.assertRaisesRegex(RuntimeError, messages):
                 self.context.compile(HEAD + text)
 
 
@@ -217,19 +217,19 @@ class TestOrder(Case):
         self.assertEqual(self.fake[name](*arguments), status, name)
 
     def made(self, name: str, *arguments: Any, kind: Any = ctypes.c_void_p) -> Any:
-        found = kind()
-        self.call(name, ctypes.byref(found), *arguments)
-        return found
+        result = kind()
+        self.call(name, ctypes.byref(result), *arguments)
+        return result
 
     def fill(self, value: int, stream: Any) -> None:
         self.call("cuMemsetD8Async", self.address, value, ctypes.c_size_t(16), stream)
 
     def byte(self) -> int:
-        found = ctypes.create_string_buffer(16)
+        result = ctypes.create_string_buffer(16)
         for stream in (self.first, self.second):
             self.call("cuStreamSynchronize", stream)
-        self.call("cuMemcpyDtoHAsync_v2", found, self.address, ctypes.c_size_t(16), self.first)
-        return found.raw[0]
+        self.call("cuMemcpyDtoHAsync_v2", result, self.address, ctypes.c_size_t(16), self.first)
+        return result.raw[0]
 
     def wait(self, first: Any, second: Any) -> None:
         """Let a stream wait for the values of another one."""
@@ -250,11 +250,11 @@ class TestOrder(Case):
 
     def test_sources_of_writes(self) -> None:
         pinned = self.made("cuMemHostAlloc", ctypes.c_size_t(16), 0)
-        for source, wanted in ((pinned, 9), (ctypes.create_string_buffer(16), 4)):
+        for source, expected in ((pinned, 9), (ctypes.create_string_buffer(16), 4)):
             ctypes.memset(source, 4, 16)
             self.call("cuMemcpyHtoDAsync_v2", self.address, source, ctypes.c_size_t(16), self.first)
             ctypes.memset(source, 9, 16)
-            self.assertEqual(self.byte(), wanted)
+            self.assertEqual(self.byte(), expected)
 
     def test_memory_that_was_freed(self) -> None:
         self.fill(1, self.first)

@@ -179,9 +179,9 @@ class WrongThings(unittest.TestCase):
             programs = [generate(seed, operations, nodes=8) for seed in range(start, start + 20)]
             configurations = [] if configuration is PLAIN else [configuration]
             failures = compare_batch(programs, configurations, Tally())
-            wanted = [f for f in failures if f.configuration is configuration]
-            if wanted:
-                return max(wanted, key=lambda f: len(f.program))
+            expected = [f for f in failures if f.configuration is configuration]
+            if expected:
+                return max(expected, key=lambda f: len(f.program))
         raise AssertionError("nothing was found")
 
     def _names_run(self, failure: Failure, error: type[Exception], **names: Any) -> None:
@@ -191,9 +191,9 @@ class WrongThings(unittest.TestCase):
     @slow
     def test_an_op_that_is_wrong(self) -> None:
         some = Grammar().limited(["add", "mul", "exp", "sum", "transpose"]).operations
-        found = self._first_failure([*some, _wrong_reference()], PLAIN)
-        self.assertEqual(found.kind, "reference")
-        small = shrink(found)
+        result = self._first_failure([*some, _wrong_reference()], PLAIN)
+        self.assertEqual(result.kind, "reference")
+        small = shrink(result)
         self.assertEqual(_names(small.program), ["wrong_tanh"])
         (leaf,) = (item for item in small.program.items if isinstance(item, Leaf))
         self.assertLessEqual(leaf.value.size, 1)
@@ -233,10 +233,10 @@ class WrongThings(unittest.TestCase):
 class Judgement(unittest.TestCase):
     """Values that count as the same."""
 
-    def _judge(self, found: Any, wanted: Any, *, rounding: Any = (), special: Any = (), **options: Any) -> Any:
+    def _judge(self, result: Any, expected: Any, *, rounding: Any = (), special: Any = (), **options: Any) -> Any:
         samples = {"rounding": rounding, "special": special}
         self.tally = Tally()
-        return judge(np.asarray(found), np.asarray(wanted), lambda kind: samples[kind], self.tally, **options)
+        return judge(np.asarray(result), np.asarray(expected), lambda kind: samples[kind], self.tally, **options)
 
     def test_equal_values(self) -> None:
         for value in (np.array([1.0, np.nan, np.inf, -0.0]), np.arange(3), np.array([True]), np.array(1 + 2j)):
@@ -288,12 +288,12 @@ class Judgement(unittest.TestCase):
         state, _ = theano_scan.scan(lambda z, before: before + (z + 1e8) - 1e8, x, tt.zeros((), "float64"))
         graph = Perturbed([op(x), loop, state], np.random.default_rng(1))
         samples = [graph.sample({x: np.array([1.0, 3.0])}, "rounding") for _ in range(4)]
-        for wanted, k, least, most in (
+        for expected, k, least, most in (
             ([1, 3], 0, 1e-9, 1e3),
             (np.exp([1, 3]), 1, 1e-8, 1e-4),
             ([1, 4], 2, 1e-9, 1e3),
         ):
-            moved = max(float(np.abs(sample[k] - wanted).max()) for sample in samples)
+            moved = max(float(np.abs(sample[k] - expected).max()) for sample in samples)
             self.assertTrue(least < moved < most, (k, moved))
 
     def test_moduli_of_complex_numbers_are_rounded(self) -> None:
@@ -382,8 +382,8 @@ class ExportedPrograms(unittest.TestCase):
         program = Program((Leaf(np.arange(3.0), (None,)), Node(exp, (0,))), (1,))
         self.assertEqual(compare_batch([program], [EXPORTED], Tally(), reference=False), [])
         with mock.patch.object(Exported, "__call__", lambda _, x: [np.exp(x) + 1]):
-            (found,) = compare_batch([program], [EXPORTED], Tally(), reference=False)
-        self.assertEqual((found.kind, found.configuration), ("values", EXPORTED))
+            (result,) = compare_batch([program], [EXPORTED], Tally(), reference=False)
+        self.assertEqual((result.kind, result.configuration), ("values", EXPORTED))
 
 
 @slow
@@ -399,8 +399,8 @@ class Processes(unittest.TestCase):
         report = fuzz(8, batch=8, nodes=3, grammar=deadly_grammar)
         self.assertEqual(report.counts["graphs"], 8)
         self.assertGreater(len(report.findings), 0)
-        self.assertEqual({found.kind for found in report.findings}, {"crash"})
-        self.assertTrue(all("deadly" in found.operations for found in report.findings))
+        self.assertEqual({item.kind for item in report.findings}, {"crash"})
+        self.assertTrue(all("deadly" in element.operations for element in report.findings))
 
     def test_a_graph_that_is_not_made_is_a_finding(self) -> None:
         report = fuzz(2, batch=2, nodes=3, grammar=raising_grammar)

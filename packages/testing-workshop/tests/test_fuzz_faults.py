@@ -103,9 +103,9 @@ class FaultsOfOperations(unittest.TestCase):
         self.assertGreater(len(shown), 3)
         tally = Tally()
         failures = compare_batch(shown, [faulty(getattr(tt, name), fault, kinds)], tally, reference=False)
-        found = {f.program.seed for f in failures}
+        results = {f.program.seed for f in failures}
         # The rest are comparisons of numbers that roundings bring together, mostly.
-        self.assertGreaterEqual(len(found) / len(shown), 0.75)
+        self.assertGreaterEqual(len(results) / len(shown), 0.75)
 
     def test_a_result_that_is_not_exact(self) -> None:
         def fault(value: Any) -> Any:
@@ -250,8 +250,8 @@ class SpecialValues(unittest.TestCase):
             graph = Perturbed(outputs, np.random.default_rng(seed))
             samples = [graph.sample(values, "special") for _ in range(8)]
             less, greater, equal, same = (np.array([sample[k] for sample in samples]) for k in range(4))
-            for found in (less, greater, equal):
-                self.assertTrue(found.any(0).all(), seed)
+            for item in (less, greater, equal):
+                self.assertTrue(item.any(0).all(), seed)
             self.assertTrue(same.all())
 
     def test_what_it_decides_is_not_judged(self) -> None:

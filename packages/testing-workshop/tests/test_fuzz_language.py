@@ -52,8 +52,8 @@ class Parts(unittest.TestCase):
         for part, names in PARTS.items():
             with self.subTest(part=part):
                 programs = programs_of(part, 30)
-                found = {item.operation.name for p in programs for item in p.items if isinstance(item, Node)}
-                self.assertGreater(len(found & set(names)), min(4, len(names) - 1))
+                results = {item.operation.name for p in programs for item in p.items if isinstance(item, Node)}
+                self.assertGreater(len(results & set(names)), min(4, len(names) - 1))
                 failures = compare_batch(programs, [NATIVE], Tally())
                 self.assertEqual([(f.program.seed, f.what) for f in failures], [])
 
@@ -103,16 +103,16 @@ class WrongLoops(unittest.TestCase):
     def test_the_reference_is_not_the_loop(self) -> None:
         x = np.arange(12.0).reshape(6, 2)
         options = {"sequences": ((-1, 1),), "states": ((-1,),), "step": ("a[0] * a[1] + 0.5 * a[2]",), "result": "o[0]"}
-        found = OPERATIONS["loop"].reference(x, np.ones(2), **options, backwards=True)
-        wanted, state = [], np.ones(2)
+        result = OPERATIONS["loop"].reference(x, np.ones(2), **options, backwards=True)
+        expected, state = [], np.ones(2)
         for t in (4, 3, 2, 1):
             state = x[t - 1] * x[t + 1] + 0.5 * state
-            wanted.append(state)
-        np.testing.assert_allclose(found, wanted)
+            expected.append(state)
+        np.testing.assert_allclose(result, expected)
         ours, _ = theano_scan.scan(
             lambda a, b, s: a * b + 0.5 * s, {"input": x, "taps": [-1, 1]}, np.ones(2), go_backwards=True
         )
-        np.testing.assert_allclose(ours.eval(), wanted)
+        np.testing.assert_allclose(ours.eval(), expected)
 
 
 class TheReference(unittest.TestCase):
@@ -133,11 +133,11 @@ class TheReference(unittest.TestCase):
             built = OPERATIONS["graph_op"].build
             options = {"results": ("half(a[0])",), "joined": "m.sqrt(o[0])"}
             variable = tt.TensorType(dtype, (None, None))("x")
-            found = built(variable, **options).eval({variable: x})
-            wanted = np.asarray(OPERATIONS["graph_op"].reference(x, **options))
+            result = built(variable, **options).eval({variable: x})
+            expected = np.asarray(OPERATIONS["graph_op"].reference(x, **options))
             with self.subTest(dtype=dtype):
-                self.assertEqual(wanted.dtype, found.dtype)
-                np.testing.assert_allclose(found, wanted, rtol=1e-6)
+                self.assertEqual(expected.dtype, result.dtype)
+                np.testing.assert_allclose(result, expected, rtol=1e-6)
 
     def test_numbers_that_choose(self) -> None:
         # Zero chooses the other operand there, and nowhere beside it.

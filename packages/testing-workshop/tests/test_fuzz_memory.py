@@ -44,8 +44,8 @@ FEW = [OPERATIONS[name] for name in NAMES]
 class Memories(unittest.TestCase):
     def test_programs_have_all_kinds(self) -> None:
         programs = [generate(seed, FEW, nodes=6) for seed in range(150)]
-        found = {how for p in programs for _, _, how in p.memory.overlaps}
-        self.assertEqual(found, {"same", "head", "tail", "flipped", "transposed"})
+        results = {how for p in programs for _, _, how in p.memory.overlaps}
+        self.assertEqual(results, {"same", "head", "tail", "flipped", "transposed"})
         layouts = {item.layout for p in programs for item in p.items if isinstance(item, Leaf)}
         self.assertGreaterEqual(layouts, {"c", "fixed", "swapped", "broadcast", "flipped", "stepped"})
         self.assertEqual({p.memory.borrowed for p in programs}, {True, False})

@@ -30,8 +30,8 @@ class TestKernels(unittest.TestCase):
         kernel = ElementwiseKernel(add, ("float64",) * 2, ("float64",), ((False, False),) * 2, 2)
         for view in (X, X[::-1], X[:, ::2], X.T, X[:0]):
             for offset in (0, 256):
-                (found,) = on_device(kernel, [view, view], offset=offset)
-                np.testing.assert_array_equal(found, 2 * view)
+                (result,) = on_device(kernel, [view, view], offset=offset)
+                np.testing.assert_array_equal(result, 2 * view)
 
     def test_kernels_without_a_form(self) -> None:
         with self.assertRaises(NoDeviceForm):
@@ -55,11 +55,11 @@ class TestFunctions(unittest.TestCase):
 class TestRecords(unittest.TestCase):
     def _device_tests_of(self, device: str) -> list[str]:
         with mock.patch.dict("os.environ", {DEVICE_VARIABLE: device}):
-            made = op_tests(OpRecord("twice", lambda x: x + x, lambda x: 2 * x, [[X]]))
+            outcome = op_tests(OpRecord("twice", lambda x: x + x, lambda x: 2 * x, [[X]]))
             result = unittest.TestResult()
-            unittest.defaultTestLoader.loadTestsFromTestCase(made).run(result)
+            unittest.defaultTestLoader.loadTestsFromTestCase(outcome).run(result)
         self.assertEqual(([], []), (result.errors, result.failures))
-        return [name for name in dir(made) if name.startswith("test_device")]
+        return [name for name in dir(outcome) if name.startswith("test_device")]
 
     def test_where_the_environment_names_a_device(self) -> None:
         self.assertEqual([], self._device_tests_of(""))
@@ -78,9 +78,9 @@ class TestRecords(unittest.TestCase):
 
     def test_a_device_that_is_wrong(self) -> None:
         with mock.patch.dict("os.environ", {DEVICE_VARIABLE: "opencl"}):
-            made = op_tests(OpRecord("wrong", lambda x: x + x, lambda x: 3 * x, [[X]]))
+            outcome = op_tests(OpRecord("wrong", lambda x: x + x, lambda x: 3 * x, [[X]]))
             result = unittest.TestResult()
-            unittest.TestSuite([made("test_device_agrees_with_reference")]).run(result)
+            unittest.TestSuite([outcome("test_device_agrees_with_reference")]).run(result)
         self.assertEqual(1, len(result.failures))
         self.assertIn("wrong on the device", result.failures[0][1])
 

@@ -58,14 +58,14 @@ def increment_record(op: Op, **more: Any) -> OpRecord:
 
 class TestGaps(unittest.TestCase):
     def test_what_is_missing(self) -> None:
-        found = {gap.op_class: gap for gap in gaps.find_gaps([__name__], records=[])}
-        self.assertEqual(found[Told].missing, ("record",))
-        self.assertEqual(found[WithMethods].missing, ("record",))
-        self.assertIn("test_testing_gaps.Told lacks: record", str(found[Told]))
+        results = {gap.op_class: gap for gap in gaps.find_gaps([__name__], records=[])}
+        self.assertEqual(results[Told].missing, ("record",))
+        self.assertEqual(results[WithMethods].missing, ("record",))
+        self.assertIn("test_testing_gaps.Told lacks: record", str(results[Told]))
 
     def test_a_base_lacks_what_its_descendants_lack(self) -> None:
-        found = {gap.op_class: gap.missing for gap in gaps.find_gaps([__name__], records=[])}
-        self.assertEqual(found[Plain], ("record",))
+        results = {gap.op_class: gap.missing for gap in gaps.find_gaps([__name__], records=[])}
+        self.assertEqual(results[Plain], ("record",))
 
     def test_records_count_where_the_op_occurs(self) -> None:
         record = increment_record(WithMethods())
@@ -100,8 +100,8 @@ class TestDrawnCases(unittest.TestCase):
 
     def test_each_dtype_and_shape(self) -> None:
         complete = increment_record(WithMethods(), dtypes=("float64", "int8"), shapes=[[(2, 3)], [(0,)]]).complete()
-        found = [(case[0].dtype.name, case[0].shape) for case in complete.cases]
-        self.assertEqual(found, [("float64", (2, 3)), ("float64", (0,)), ("int8", (2, 3)), ("int8", (0,))])
+        results = [(case[0].dtype.name, case[0].shape) for case in complete.cases]
+        self.assertEqual(results, [("float64", (2, 3)), ("float64", (0,)), ("int8", (2, 3)), ("int8", (0,))])
         self.assertEqual([p[0].shape for p in complete.gradient], [(2, 3)])
         self.assertTrue(all((case[0] >= -1).all() and (case[0] <= 2).all() for case in complete.cases))
 

@@ -51,8 +51,8 @@ class TestLayers(unittest.TestCase):
         above = {"graph": ["theano_optimize", "numpy"], "optimize": ["theano_linker_c"], "linker_c": ["theano_tensor"]}
         for module, forbidden in above.items():
             code = f"import sys, theano_testing.{module}; print([m for m in {forbidden!r} if m in sys.modules])"
-            found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-            self.assertEqual(found.stdout.strip(), "[]", module)
+            result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+            self.assertEqual(result.stdout.strip(), "[]", module)
 
 
 class TestGraphs(GraphTestCase):

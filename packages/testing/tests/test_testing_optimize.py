@@ -77,8 +77,8 @@ def database() -> SequenceDatabase:
 class TestRules(unittest.TestCase):
     def test_all_parts_are_found(self) -> None:
         group = RewriterGroup([neg_neg, add_self], "group")
-        whole = SequenceRewriter([WalkRewriter(group), database().query("fast"), MergeRewriter()])
-        self.assertEqual([rule.name for rule in rules_of(whole)], ["neg_neg", "add_self"] * 2)
+        full = SequenceRewriter([WalkRewriter(group), database().query("fast"), MergeRewriter()])
+        self.assertEqual([rule.name for rule in rules_of(full)], ["neg_neg", "add_self"] * 2)
         self.assertEqual(list(rules_of(neg_neg)), [neg_neg])
 
 

@@ -68,8 +68,8 @@ class TestCheckProgram(unittest.TestCase):
     def test_a_donation_while_the_operand_is_read_later(self) -> None:
         y = T.exp(self.x)
         program = program_of([self.x], [T.dot(y, y), T.inc_subtensor(y[:1], 1.0)])
-        made = program.instructions[first(program, "Elemwise")].outputs[0]
-        early = next(i for i, x in enumerate(program.instructions) if made in x.inputs)
+        result = program.instructions[first(program, "Elemwise")].outputs[0]
+        early = next(i for i, x in enumerate(program.instructions) if result in x.inputs)
         self.refused(changed(program, early, donors=((0,),)), "puts its result into")
 
     def test_a_constant(self) -> None:
@@ -82,10 +82,10 @@ class TestCheckProgram(unittest.TestCase):
     def test_a_release_too_early(self) -> None:
         y = T.exp(self.x)
         program = program_of([self.x], [T.dot(y, y), T.inc_subtensor(y[:1], 1.0)])
-        made = program.instructions[first(program, "Elemwise")].outputs[0]
-        readers = [i for i, x in enumerate(program.instructions) if made in x.inputs]
+        result = program.instructions[first(program, "Elemwise")].outputs[0]
+        readers = [i for i, x in enumerate(program.instructions) if result in x.inputs]
         release = program.instructions[readers[0]].release
-        self.refused(changed(program, readers[0], release=(*release, made)), "lets go")
+        self.refused(changed(program, readers[0], release=(*release, result)), "lets go")
         self.refused(changed(program, readers[-1], release=(*release, program.outputs[0])), "result")
 
     def test_a_write_that_waits(self) -> None:

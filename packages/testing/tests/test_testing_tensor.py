@@ -64,9 +64,9 @@ class TestAllclose(unittest.TestCase):
 
     def test_special_values(self) -> None:
         assert_allclose([np.nan, np.inf, -np.inf, 0.0], [np.nan, np.inf, -np.inf, -0.0])
-        for got, wanted in ((np.nan, 1.0), (1.0, np.nan), (np.inf, -np.inf), (1.0, np.inf), (np.inf, 1e308)):
+        for got, expected in ((np.nan, 1.0), (1.0, np.nan), (np.inf, -np.inf), (1.0, np.inf), (np.inf, 1e308)):
             with self.assertRaises(AssertionError):
-                assert_allclose(got, wanted)
+                assert_allclose(got, expected)
 
     def test_message(self) -> None:
         with self.assertRaisesRegex(AssertionError, r"(?s)here\n1 of 4 .*\(1, 0\).*error 0.5, allowed"):
@@ -92,9 +92,9 @@ class TestAllclose(unittest.TestCase):
 class TestNumericGrad(unittest.TestCase):
     def test_value(self) -> None:
         x = np.random.RandomState(3).rand(2, 3)
-        found = numeric_grad(lambda a, b: float((a**3 * b).sum()), [x, x + 1])
-        assert_allclose(found.gf[0], 3 * x**2 * (x + 1), rtol=1e-7)
-        assert_allclose(found.gf[1], x**3, rtol=1e-7)
+        result = numeric_grad(lambda a, b: float((a**3 * b).sum()), [x, x + 1])
+        assert_allclose(result.gf[0], 3 * x**2 * (x + 1), rtol=1e-7)
+        assert_allclose(result.gf[1], x**3, rtol=1e-7)
 
     def test_arguments_stay(self) -> None:
         x = np.arange(3.0)
@@ -102,13 +102,13 @@ class TestNumericGrad(unittest.TestCase):
         np.testing.assert_array_equal(x, np.arange(3.0))
 
     def test_errors(self) -> None:
-        found = numeric_grad(lambda a: float((a**2).sum()), np.array([1.0, 2.0]))
-        self.assertEqual(found.max_err([np.array([2.0, 5.0])], 1e-4, 1e-4)[:2], (0, 1))
-        self.assertEqual(found.max_err([np.array([np.nan, 4.0])], 1e-4, 1e-4)[:2], (0, 0))
+        result = numeric_grad(lambda a: float((a**2).sum()), np.array([1.0, 2.0]))
+        self.assertEqual(result.max_err([np.array([2.0, 5.0])], 1e-4, 1e-4)[:2], (0, 1))
+        self.assertEqual(result.max_err([np.array([np.nan, 4.0])], 1e-4, 1e-4)[:2], (0, 0))
         with self.assertRaises(ValueError):
-            found.abs_rel_errors([np.zeros(2), np.zeros(2)])
+            result.abs_rel_errors([np.zeros(2), np.zeros(2)])
         with self.assertRaises(ValueError):
-            found.abs_rel_errors([np.zeros(3)])
+            result.abs_rel_errors([np.zeros(3)])
         self.assertEqual(numeric_grad.abs_rel_err(3.0, 1.0), (2.0, 0.5))
         with self.assertRaisesRegex(TypeError, "int64"):
             numeric_grad(lambda a: 0.0, np.arange(3))

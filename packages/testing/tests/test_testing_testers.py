@@ -81,8 +81,8 @@ class TestWhatIsFound(unittest.TestCase):
     def test_wrong_values_shapes_and_numbers_of_results(self) -> None:
         good = {"vector": (np.array([1.0, 2.0]),)}
         for expected in (lambda x: x + 1e-3, lambda x: x[:1], lambda x: [x, x]):
-            found = outcome(make_tester("Wrong", lambda x: x * 1, expected, good=good))
-            self.assertEqual([name for name, _ in found], ["test_good"])
+            result = outcome(make_tester("Wrong", lambda x: x * 1, expected, good=good))
+            self.assertEqual([name for name, _ in result], ["test_good"])
 
     def test_checks(self) -> None:
         tester = make_tester(
@@ -100,16 +100,16 @@ class TestWhatIsFound(unittest.TestCase):
 
     def test_what_should_fail_and_does_not(self) -> None:
         fine = {"fine": (np.ones(2), np.ones(2))}
-        found = outcome(make_tester("Lenient", T.add, np.add, bad_build=fine, bad_runtime=fine))
-        self.assertEqual([name for name, _ in found], ["test_bad_build", "test_bad_runtime"])
-        self.assertIn("should have failed", found[0][1])
+        result = outcome(make_tester("Lenient", T.add, np.add, bad_build=fine, bad_runtime=fine))
+        self.assertEqual([name for name, _ in result], ["test_bad_build", "test_bad_runtime"])
+        self.assertIn("should have failed", result[0][1])
 
     def test_a_build_that_fails_is_no_bad_call(self) -> None:
-        found = outcome(make_tester("Early", T.dot, np.dot, bad_runtime={"types": (np.ones(2),)}))
-        self.assertEqual([name for name, _ in found], ["test_bad_runtime"])
+        result = outcome(make_tester("Early", T.dot, np.dot, bad_runtime={"types": (np.ones(2),)}))
+        self.assertEqual([name for name, _ in result], ["test_bad_runtime"])
 
     def test_gradients(self) -> None:
-        found = outcome(make_tester("Slopes", WrongGradient(), lambda x: 2 * x, grad={"vector": (np.ones(3),)}))
-        self.assertEqual([name for name, _ in found], ["test_grad"])
+        result = outcome(make_tester("Slopes", WrongGradient(), lambda x: 2 * x, grad={"vector": (np.ones(3),)}))
+        self.assertEqual([name for name, _ in result], ["test_grad"])
         f: Any = function([], WrongGradient()(np.ones(3)))
         np.testing.assert_array_equal(f(), np.full(3, 2.0))

@@ -53,8 +53,8 @@ def source(variable: Variable) -> Variable | None:
     node = variable.owner
     if node is None or node.op.destroy_map.get(variable.index) or not node.op.view_map.get(variable.index):
         return None
-    found: Variable = node.inputs[node.op.view_map[variable.index][0]]
-    return found
+    result: Variable = node.inputs[node.op.view_map[variable.index][0]]
+    return result
 
 
 def root(variable: Variable) -> Variable:

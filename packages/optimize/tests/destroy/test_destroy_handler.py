@@ -135,12 +135,12 @@ class TestLegality(unittest.TestCase):
     def test_a_view_of_two_inputs_keeps_nothing_else_from_being_overwritten(self) -> None:
         odd = Memory("odd", views=((0, (0, 1)),))
         x, y, z = variables(3)
-        made = pure(z)
-        fgraph = graph([x, y, z], [pure(odd(x, y)), overwrite(made)])
+        result = pure(z)
+        fgraph = graph([x, y, z], [pure(odd(x, y)), overwrite(result)])
         fgraph.validate()
         self.assertEqual(fast_inplace_check(fgraph, [x, y]), [])
         other = pure(x, z)
-        fgraph.replace_validate(made, other)
+        fgraph.replace_validate(result, other)
         with self.assertRaisesRegex(InconsistencyError, "a view of several inputs"):
             fgraph.replace_validate(other, view(x))
         fgraph.validate()
@@ -174,20 +174,20 @@ class TestQuestions(unittest.TestCase):
         (x,) = variables(1)
         y = pure(x)
         window = view(view(y))
-        made = overwrite(window)
-        fgraph = graph([x], [made])
+        result = overwrite(window)
+        fgraph = graph([x], [result])
         for variable in (y, window, window.owner.inputs[0]):
-            self.assertEqual(fgraph.destroyers(variable), [made.owner])
+            self.assertEqual(fgraph.destroyers(variable), [result.owner])
             self.assertTrue(is_destroyed(fgraph, variable))
-        self.assertEqual((fgraph.destroyers(x), fgraph.destroyers(made)), ([], []))
-        self.assertFalse(fgraph.has_destroyers([x, made]))
+        self.assertEqual((fgraph.destroyers(x), fgraph.destroyers(result)), ([], []))
+        self.assertFalse(fgraph.has_destroyers([x, result]))
 
     def test_fast_check(self) -> None:
         x, y = variables(2)
-        free, taken, kept = pure(x), pure(x), pure(x)
+        free, taken, saved = pure(x), pure(x), pure(x)
         constant = OBJECT.make_constant(1)
-        fgraph = graph([x, y], [pure(free, overwrite(taken), constant), view(kept), pure(y)], protected=[x])
-        candidates = [x, y, free, taken, kept, constant]
+        fgraph = graph([x, y], [pure(free, overwrite(taken), constant), view(saved), pure(y)], protected=[x])
+        candidates = [x, y, free, taken, saved, constant]
         self.assertEqual(fast_inplace_check(fgraph, candidates), [y, free])
         self.assertEqual(fast_inplace_check([free, taken]), [free])
         self.assertEqual(fast_inplace_check([]), [])

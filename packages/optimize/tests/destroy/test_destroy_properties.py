@@ -26,19 +26,19 @@ edits = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 3), st.integers(0,
 
 def build(plan: Plan, n_inputs: int, legal_only: bool) -> tuple[list[Variable], list[Variable]]:
     inputs = variables(n_inputs)
-    made = list(inputs)
+    result = list(inputs)
     for kind, places in plan:
         op = pure if legal_only else OPS[kind]
-        operands = [made[p % len(made)] for p in places]
+        operands = [result[p % len(result)] for p in places]
         if op.kind == "second" and len(operands) < 2:
             operands *= 2
-        made.append(op(*operands))
-    return inputs, made
+        result.append(op(*operands))
+    return inputs, result
 
 
 def new_graph(plan: Plan, n_outputs: int, legal_only: bool = False) -> Any:
-    inputs, made = build(plan, 2, legal_only)
-    return FunctionGraph(inputs, made[-n_outputs:], clone=False)
+    inputs, result = build(plan, 2, legal_only)
+    return FunctionGraph(inputs, result[-n_outputs:], clone=False)
 
 
 def accepts(fgraph: Any) -> bool:
@@ -70,17 +70,17 @@ class TestAgainstFullWalks(unittest.TestCase):
         handler = DestroyHandler()
         for feature in (Supervisor(fgraph.inputs[:1]), handler, ReplaceValidate()):
             fgraph.attach_feature(feature)
-        for place, form, extra in changes:
+        for position, form, extra in changes:
             nodes = fgraph.toposort()
             if not nodes:
                 return
-            node = nodes[place % len(nodes)]
-            made = [v for v in fgraph.variables if v.owner is None] + [
-                n.outputs[0] for n in nodes[: place % len(nodes)]
+            node = nodes[position % len(nodes)]
+            result = [v for v in fgraph.variables if v.owner is None] + [
+                n.outputs[0] for n in nodes[: position % len(nodes)]
             ]
             operands = list(node.inputs)
             if extra % 3 == 0:
-                operands[extra % len(operands)] = made[extra % len(made)]
+                operands[extra % len(operands)] = result[extra % len(result)]
             before = str(fgraph)
             try:
                 fgraph.replace_validate(node.outputs[0], FORMS[form](*operands))
@@ -100,12 +100,14 @@ class TestAgainstFullWalks(unittest.TestCase):
     def test_many_replacements_in_larger_graphs(self, random: Random, size: int) -> None:
         """The same on longer graphs, with operands from anywhere and views that change their argument."""
         inputs = variables(2)
-        made = list(inputs)
+        result = list(inputs)
         for _ in range(size):
             span = random.choice((3, 10, 100))
-            operands = [made[-1 - random.randrange(min(span, len(made)))] for _ in range(random.choice((1, 1, 2, 3)))]
-            made.append(random.choice((pure, pure, view))(*operands))
-        fgraph: Any = FunctionGraph(inputs, [made[-1], random.choice(made)], clone=False)
+            operands = [
+                result[-1 - random.randrange(min(span, len(result)))] for _ in range(random.choice((1, 1, 2, 3)))
+            ]
+            result.append(random.choice((pure, pure, view))(*operands))
+        fgraph: Any = FunctionGraph(inputs, [result[-1], random.choice(result)], clone=False)
         handler = DestroyHandler()
         for feature in (Supervisor(inputs[:1]), handler, ReplaceValidate()):
             fgraph.attach_feature(feature)
@@ -113,11 +115,11 @@ class TestAgainstFullWalks(unittest.TestCase):
             nodes = fgraph.toposort()
             if not nodes:
                 return
-            place = random.randrange(len(nodes))
-            node = nodes[place]
+            position = random.randrange(len(nodes))
+            node = nodes[position]
             operands = list(node.inputs)
             if random.random() < 0.2:
-                pool = [*inputs, *(n.outputs[0] for n in nodes[:place])]
+                pool = [*inputs, *(n.outputs[0] for n in nodes[:position])]
                 operands[random.randrange(len(operands))] = random.choice(pool)
             op = random.choice((pure, view, overwrite, overwrite, overwrite_tolerant))
             expected = self.would_be_legal(fgraph, node.outputs[0], op, operands)

@@ -35,22 +35,22 @@ class TestNodeOrder(unittest.TestCase):
         for kind, first, second in steps:
             if kind == 0 or len(expected) < 3:
                 (new,) = nodes(1)
-                place = first % (len(expected) + 1)
-                order.insert_after(new, expected[place - 1] if place else None)
-                expected.insert(place, new)
+                position = first % (len(expected) + 1)
+                order.insert_after(new, expected[position - 1] if position else None)
+                expected.insert(position, new)
             elif kind == 1:
                 order.remove(expected.pop(first % len(expected)))
             else:
                 target = expected[first % len(expected)]
                 moved = [n for n in expected[second % len(expected) :][:3] if n is not target]
                 expected = [n for n in expected if n not in moved]
-                place = expected.index(target)
+                position = expected.index(target)
                 if kind == 2:
                     order.move_after(moved, target)
-                    expected[place + 1 : place + 1] = moved
+                    expected[position + 1 : position + 1] = moved
                 else:
                     order.move_before(moved, target)
-                    expected[place:place] = moved
+                    expected[position:position] = moved
             self.check(order, expected)
 
     def test_always_at_the_same_place(self) -> None:
@@ -60,9 +60,11 @@ class TestNodeOrder(unittest.TestCase):
                 order = NodeOrder(expected)
                 middle = expected[1]
                 for new in nodes(2000):
-                    place = {"first": 0, "last": len(expected)}.get(where, expected.index(middle) + (where[0] == "a"))
-                    order.insert_after(new, expected[place - 1] if place else None)
-                    expected.insert(place, new)
+                    position = {"first": 0, "last": len(expected)}.get(
+                        where, expected.index(middle) + (where[0] == "a")
+                    )
+                    order.insert_after(new, expected[position - 1] if position else None)
+                    expected.insert(position, new)
                 self.check(order, expected)
                 self.assertTrue(middle in order and nodes(1)[0] not in order)
 

@@ -56,8 +56,8 @@ class TestLoops(unittest.TestCase):
         """Check that the function of `make(target)` gives the same on the host and on a device, and has loops there."""
         host, device = make(None), make(context(tested_device()))
         self.assertEqual(count, len(loops(device)))
-        for wanted, found in zip(host(*values), device(*values), strict=True):
-            np.testing.assert_allclose(np.asarray(found), wanted, rtol=1e-5, atol=1e-6)
+        for expected, item in zip(host(*values), device(*values), strict=True):
+            np.testing.assert_allclose(np.asarray(item), expected, rtol=1e-5, atol=1e-6)
         return device
 
     @slow
@@ -82,8 +82,8 @@ class TestLoops(unittest.TestCase):
     def test_positions_stay_on_the_host(self) -> None:
         def make(target: str | None) -> Any:
             w, *_ = weights(target)
-            found, _ = scan(lambda i, h: h + w[i] * 2, sequences=[T.arange(4)], outputs_info=[w[0]])
-            return function([], [found, found.sum()])
+            result, _ = scan(lambda i, h: h + w[i] * 2, sequences=[T.arange(4)], outputs_info=[w[0]])
+            return function([], [result, result.sum()])
 
         self.compare(make)
 
@@ -102,16 +102,16 @@ class TestLoops(unittest.TestCase):
     def test_loops_that_values_end(self) -> None:
         def make(target: str | None) -> Any:
             w, *_ = weights(target)
-            found, _ = scan(lambda h: (h * 2, until(h.sum() > 100)), outputs_info=[abs(w[0]) + 1], n_steps=20)
-            return function([], [found, found[-1]])
+            result, _ = scan(lambda h: (h * 2, until(h.sum() > 100)), outputs_info=[abs(w[0]) + 1], n_steps=20)
+            return function([], [result, result[-1]])
 
         self.compare(make)
 
     def test_a_sequence_that_is_too_short(self) -> None:
         w, *_ = weights(context(tested_device()))
         x, n = T.fmatrix("x"), T.lscalar("n")
-        found, _ = scan(lambda row, h: T.dot(h, w) + row, sequences=[x], outputs_info=[w[0]], n_steps=n)
-        f = function([x, n], found)
+        result, _ = scan(lambda row, h: T.dot(h, w) + row, sequences=[x], outputs_info=[w[0]], n_steps=n)
+        f = function([x, n], result)
         self.assertEqual(1, len(loops(f)))
         with self.assertRaisesRegex(ValueError, "sequence 0 has 2 elements, too few for 5 steps"):
             f(np.ones((2, 4), "float32"), 5)
@@ -119,8 +119,8 @@ class TestLoops(unittest.TestCase):
     def test_a_step_that_fails(self) -> None:
         w, *_ = weights(context(tested_device()))
         x = T.fmatrix("x")
-        found, _ = scan(lambda row, h: T.tanh(T.dot(h, w) + row), sequences=[x], outputs_info=[w[0]])
-        f = function([x], found)
+        result, _ = scan(lambda row, h: T.tanh(T.dot(h, w) + row), sequences=[x], outputs_info=[w[0]])
+        f = function([x], result)
         with self.assertRaises(ValueError) as caught:
             f(np.ones((2, 3), "float32"))
         self.assertIn("in step 0 of a loop of 2", " ".join(getattr(caught.exception, "__notes__", ())))
@@ -131,8 +131,8 @@ class TestLoops(unittest.TestCase):
         native = get_context(name).native
         w, *_ = weights(name)
         x = T.ftensor3("x")
-        found, _ = scan(lambda row, h: T.tanh(T.dot(h, w) + row), sequences=[x], outputs_info=[T.constant(H)])
-        f = function([x], found[-1].sum())
+        result, _ = scan(lambda row, h: T.tanh(T.dot(h, w) + row), sequences=[x], outputs_info=[T.constant(H)])
+        f = function([x], result[-1].sum())
         values = np.ones((5, 3, 4), "float32")
         f(values)
         native.recorded()
@@ -144,11 +144,11 @@ class TestLoops(unittest.TestCase):
     def test_pickles(self) -> None:
         w, *_ = weights(context(tested_device()))
         x = T.fmatrix("x")
-        found, _ = scan(lambda row, h: T.tanh(T.dot(h, w) + row), sequences=[x], outputs_info=[w[0]])
-        f = function([x], found)
+        result, _ = scan(lambda row, h: T.tanh(T.dot(h, w) + row), sequences=[x], outputs_info=[w[0]])
+        f = function([x], result)
         values = np.ones((2, 4), "float32")
-        wanted = np.asarray(f(values))
-        np.testing.assert_allclose(np.asarray(pickle.loads(pickle.dumps(f))(values)), wanted, rtol=1e-6)
+        expected = np.asarray(f(values))
+        np.testing.assert_allclose(np.asarray(pickle.loads(pickle.dumps(f))(values)), expected, rtol=1e-6)
 
 
 if __name__ == "__main__":

@@ -40,8 +40,8 @@ class _Comparison(unittest.TestCase):
         self.assertTrue(loops(device))
         with mock.patch("theano_scan.device._Steps", side_effect=AssertionError("a step by itself")):
             for values in calls:
-                for wanted, found in zip(host(*values), device(*values), strict=True):
-                    np.testing.assert_allclose(np.asarray(found), wanted, rtol=2e-5, atol=1e-6)
+                for expected, item in zip(host(*values), device(*values), strict=True):
+                    np.testing.assert_allclose(np.asarray(item), expected, rtol=2e-5, atol=1e-6)
         return device
 
 
@@ -61,22 +61,22 @@ class TestAllSteps(_Comparison):
     def test_several_taps(self) -> None:
         def make(target: str | None) -> Any:
             w, x, h = on(target, W), T.ftensor3("x"), T.ftensor3("h")
-            found, _ = scan(
+            result, _ = scan(
                 lambda row, a, b: T.tanh(T.dot(a, w) + b * row),
                 sequences=[x],
                 outputs_info=[{"initial": h, "taps": [-3, -1]}],
             )
-            return function([x, h], [found, found[-1]])
+            return function([x, h], [result, result[-1]])
 
         self.compare(make, (X, X[:3]), (X[:2], X[:3]))
 
     def test_rows_before_and_after(self) -> None:
         def make(target: str | None) -> Any:
             w, x, h = on(target, W), T.ftensor3("x"), T.fmatrix("h")
-            found, _ = scan(
+            result, _ = scan(
                 lambda a, b, s: T.dot(s, w) * a - b, sequences=[{"input": x, "taps": [-1, 1]}], outputs_info=[h]
             )
-            return function([x, h], [found])
+            return function([x, h], [result])
 
         self.compare(make, (X, H))
 
@@ -94,8 +94,8 @@ class TestAllSteps(_Comparison):
     def test_backwards(self) -> None:
         def make(target: str | None) -> Any:
             w, x, h = on(target, W), T.ftensor3("x"), T.fmatrix("h")
-            found, _ = scan(lambda row, s: T.dot(s, w) + row, [x], [h], go_backwards=True)
-            return function([x, h], [found, *T.grad(found.sum(), [x, h])])
+            result, _ = scan(lambda row, s: T.dot(s, w) + row, [x], [h], go_backwards=True)
+            return function([x, h], [result, *T.grad(result.sum(), [x, h])])
 
         self.compare(make, (X, H), (X[:1], H))
 
@@ -115,8 +115,8 @@ class TestAllSteps(_Comparison):
                 new = T.tanh(T.dot(a, w) - b)
                 return new, new, new * 2
 
-            found, _ = scan(step, outputs_info=[h, h, None], n_steps=4)
-            return function([h], found)
+            result, _ = scan(step, outputs_info=[h, h, None], n_steps=4)
+            return function([h], result)
 
         self.compare(make, (H,))
 
@@ -124,22 +124,22 @@ class TestAllSteps(_Comparison):
         def make(target: str | None) -> Any:
             w, h = on(target, W), T.fvector("h")
             begin = T.lscalar("begin")
-            found, _ = scan(lambda i, s: s * w[i] + w[i, 0], [begin + T.arange(3)], [h])
-            return function([h, begin], [found])
+            result, _ = scan(lambda i, s: s * w[i] + w[i, 0], [begin + T.arange(3)], [h])
+            return function([h, begin], [result])
 
         self.compare(make, (H[0], 0), (H[0], 1), (H[0], -4))
 
     def test_positions_that_do_not_advance_evenly(self) -> None:
         def make(target: str | None) -> Any:
             w, h, order = on(target, W), T.fvector("h"), T.lvector("order")
-            found, _ = scan(lambda i, s: s * w[i] + 1, [order], [h])
-            return function([h, order], found)
+            result, _ = scan(lambda i, s: s * w[i] + 1, [order], [h])
+            return function([h, order], result)
 
         host, device = make(None), make(context(tested_device()))
         self.assertEqual(1, len(loops(device)))
         for order in ([0, 2, 1, 3], [-2, -1, 0, 1], [3, 3, 3], [0], [1, 3], [0, 1, 2, 1], [0, 2, 1, 3]):
-            given = H[0], np.asarray(order)
-            np.testing.assert_allclose(np.asarray(device(*given)), host(*given), rtol=1e-5)
+            operands = H[0], np.asarray(order)
+            np.testing.assert_allclose(np.asarray(device(*operands)), host(*operands), rtol=1e-5)
 
     def test_arrays_without_elements(self) -> None:
         self.compare(tanh_loop, (X[:, :0], H[:0]), (X[:2], H))
@@ -148,15 +148,15 @@ class TestAllSteps(_Comparison):
         name = context(tested_device())
         h = on(name, H)
         w = on(name, W)
-        found, _ = scan(lambda s: T.tanh(T.dot(s, w)), outputs_info=[h], n_steps=6)
-        f = function([], found)
+        result, _ = scan(lambda s: T.tanh(T.dot(s, w)), outputs_info=[h], n_steps=6)
+        f = function([], result)
         first = np.asarray(f())
         for _ in range(5):
             np.testing.assert_array_equal(np.asarray(f()), first)
         np.testing.assert_array_equal(np.asarray(h.get_value()), H)
-        kept = f()
+        saved = f()
         f()
-        np.testing.assert_array_equal(np.asarray(kept), first)
+        np.testing.assert_array_equal(np.asarray(saved), first)
 
 
 @needs_opencl
@@ -177,8 +177,8 @@ class TestLoopsThatValuesEnd(_Comparison):
     def test_the_last_state_alone(self) -> None:
         def make(target: str | None) -> Any:
             w, h, n = on(target, W), T.fmatrix("h"), T.lscalar("n")
-            found, _ = scan(lambda s: (s * 2 + w[0], until(s.max() > 50)), outputs_info=[h], n_steps=n)
-            return function([h, n], [found[-1], found.shape[0]])
+            result, _ = scan(lambda s: (s * 2 + w[0], until(s.max() > 50)), outputs_info=[h], n_steps=n)
+            return function([h, n], [result[-1], result.shape[0]])
 
         self.compare(make, *((H, n) for n in (1, 2, 4, 5, 7, 100)))
 
@@ -186,35 +186,35 @@ class TestLoopsThatValuesEnd(_Comparison):
     def test_gradients(self) -> None:
         def make(target: str | None) -> Any:
             w, h = on(target, W), T.fmatrix("h")
-            found, _ = scan(lambda s: (T.dot(s, w) * 3, until((s**2).sum() > 1000)), outputs_info=[h], n_steps=50)
-            return function([h], [found[-1], T.grad(found[-1].sum(), w), T.grad(found.sum(), h)])
+            result, _ = scan(lambda s: (T.dot(s, w) * 3, until((s**2).sum() > 1000)), outputs_info=[h], n_steps=50)
+            return function([h], [result[-1], T.grad(result[-1].sum(), w), T.grad(result.sum(), h)])
 
         host, device = make(None), make(context(tested_device()))
         self.assertEqual(2, len(loops(device)))
-        for wanted, found in zip(host(H), device(H), strict=True):
-            np.testing.assert_allclose(np.asarray(found), wanted, rtol=1e-4)
+        for expected, item in zip(host(H), device(H), strict=True):
+            np.testing.assert_allclose(np.asarray(item), expected, rtol=1e-4)
 
     def test_what_fails_beyond_the_end_is_not_seen(self) -> None:
         w, h, order = on(context(tested_device()), W), T.fvector("h"), T.lmatrix("order")
-        found, _ = scan(lambda rows, s: (s + abs(w[rows]).sum(axis=0), until(s.sum() > 3)), [order], [h])
-        f = function([h, order], found)
+        result, _ = scan(lambda rows, s: (s + abs(w[rows]).sum(axis=0), until(s.sum() > 3)), [order], [h])
+        f = function([h, order], result)
         order_given = np.zeros((12, 2), "int64")
-        wanted = np.asarray(f(np.zeros(4, "float32"), order_given))
-        self.assertLess(len(wanted), 11)
+        expected = np.asarray(f(np.zeros(4, "float32"), order_given))
+        self.assertLess(len(expected), 11)
         order_given[11] = 99
-        for end in range(len(wanted), 12):
+        for end in range(len(expected), 12):
             order_given[end:] = 99
-            np.testing.assert_array_equal(np.asarray(f(np.zeros(4, "float32"), order_given)), wanted)
-        order_given[len(wanted) - 1] = 99
+            np.testing.assert_array_equal(np.asarray(f(np.zeros(4, "float32"), order_given)), expected)
+        order_given[len(expected) - 1] = 99
         with self.assertRaises(IndexError) as caught:
             f(np.zeros(4, "float32"), order_given)
-        self.assertIn(f"in step {len(wanted) - 1}", " ".join(getattr(caught.exception, "__notes__", ())))
+        self.assertIn(f"in step {len(expected) - 1}", " ".join(getattr(caught.exception, "__notes__", ())))
 
     def test_conditions_of_the_host(self) -> None:
         def make(target: str | None) -> Any:
             w, h, last = on(target, W), T.fmatrix("h"), T.lscalar("last")
-            found, _ = scan(lambda i, s: (T.dot(s, w), until(T.eq(i, last))), [T.arange(10)], [h])
-            return function([h, last], [found])
+            result, _ = scan(lambda i, s: (T.dot(s, w), until(T.eq(i, last))), [T.arange(10)], [h])
+            return function([h, last], [result])
 
         host, device = make(None), make(context(tested_device()))
         for last in (0, 3, 9, 12):
@@ -223,8 +223,8 @@ class TestLoopsThatValuesEnd(_Comparison):
     def test_no_steps(self) -> None:
         def make(target: str | None) -> Any:
             w, x, h = on(target, W), T.ftensor3("x"), T.fmatrix("h")
-            found, _ = scan(lambda row, s: (T.dot(s, w) + row, until(s.sum() > 9)), [x], [h])
-            return function([x, h], [found])
+            result, _ = scan(lambda row, s: (T.dot(s, w) + row, until(s.sum() > 9)), [x], [h])
+            return function([x, h], [result])
 
         self.compare(make, (X[:0], H), (X, H))
 
@@ -232,8 +232,8 @@ class TestLoopsThatValuesEnd(_Comparison):
         name = context("null0")
         native = get_context(name).native
         w, h = on(name, W), on(name, H)
-        found, _ = scan(lambda s: (T.dot(s, w), until(s.sum() > 9)), outputs_info=[h], n_steps=1000)
-        f = function([], found[-1])
+        result, _ = scan(lambda s: (T.dot(s, w), until(s.sum() > 9)), outputs_info=[h], n_steps=1000)
+        f = function([], result[-1])
         f()
         before = native.statistics()["reads"]
         f()
@@ -244,21 +244,21 @@ class TestLoopsThatValuesEnd(_Comparison):
 class TestFailures(unittest.TestCase):
     def test_a_position_that_is_out_of_bounds(self) -> None:
         w, h, order = on(context(tested_device()), W), T.fvector("h"), T.lmatrix("order")
-        found, _ = scan(lambda rows, s: s + w[rows].sum(axis=0), [order], [h])
-        f = function([h, order], found)
+        result, _ = scan(lambda rows, s: s + w[rows].sum(axis=0), [order], [h])
+        f = function([h, order], result)
         good = np.zeros((6, 2), "int64")
-        wanted = np.asarray(f(H[0], good))
+        expected = np.asarray(f(H[0], good))
         bad = good.copy()
         bad[4, 1] = 7
         with self.assertRaises(IndexError) as caught:
             f(H[0], bad)
         self.assertIn("in step 4 of a loop of 6", " ".join(getattr(caught.exception, "__notes__", ())))
-        np.testing.assert_array_equal(np.asarray(f(H[0], good)), wanted)
+        np.testing.assert_array_equal(np.asarray(f(H[0], good)), expected)
 
     def test_states_that_change_their_shapes(self) -> None:
         w, h = on(context(tested_device()), W), T.fmatrix("h")
-        found, _ = scan(lambda s: T.dot(s, w)[1:], outputs_info=[h], n_steps=2)
-        f = function([h], found)
+        result, _ = scan(lambda s: T.dot(s, w)[1:], outputs_info=[h], n_steps=2)
+        f = function([h], result)
         for _ in range(2):
             with self.assertRaisesRegex(ValueError, "state 0 has shape"):
                 f(H)
@@ -284,8 +284,8 @@ class TestHostTime(unittest.TestCase):
     def test_steps_that_differ_are_not_recorded_again_and_again(self) -> None:
         name = context(tested_device())
         w, h, order = on(name, W), T.fvector("h"), T.lvector("order")
-        found, _ = scan(lambda i, s: s * w[i] + 1, [order], [h])
-        f = function([h, order], found)
+        result, _ = scan(lambda i, s: s * w[i] + 1, [order], [h])
+        f = function([h, order], result)
         with mock.patch("theano_scan.device.record_loop", return_value=None) as recorded:
             for k in range(10):
                 f(H[0], np.asarray([0, 3, k % 4]))

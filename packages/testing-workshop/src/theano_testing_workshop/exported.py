@@ -69,8 +69,8 @@ class Exported:
         verify_exports()
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "exported")
-            made = export_c(fn, path, shapes=shapes, static=static)
-            self.description: Mapping[str, Any] = made.description
+            result = export_c(fn, path, shapes=shapes, static=static)
+            self.description: Mapping[str, Any] = result.description
             with open(path + ".c", encoding="utf-8") as file:
                 self.text = file.read()
             with open(os.path.join(folder, "sized.c"), "w", encoding="utf-8") as file:
@@ -88,23 +88,23 @@ class Exported:
 
     def __call__(self, *values: Any) -> list[Any]:
         """Return the results of a call; ValueError with the message of its status if it fails."""
-        given: list[Any] = [self.state]
-        kept = []
+        operands: list[Any] = [self.state]
+        saved = []
         for parameter, value in zip(self.description["arguments"], values, strict=True):
             array = np.ascontiguousarray(value, parameter["dtype"]).reshape(np.shape(value))
-            kept.append(array)
-            given += _as_argument(parameter, array)
+            saved.append(array)
+            operands += _as_argument(parameter, array)
         results: list[tuple[Any, Any, Any]] = []
         for parameter in self.description["results"]:
             shape = parameter["shape"]
             if None in shape:
                 results.append((parameter, ctypes.c_void_p(), (ctypes.c_int64 * len(shape))()))
-                given += [ctypes.byref(results[-1][1]), results[-1][2]]
+                operands += [ctypes.byref(results[-1][1]), results[-1][2]]
             else:
                 array = np.full(shape, 99, parameter["dtype"])
                 results.append((parameter, array, None))
-                given.append(ctypes.c_void_p(array.ctypes.data))
-        status = self._function(*given)
+                operands.append(ctypes.c_void_p(array.ctypes.data))
+        status = self._function(*operands)
         if status:
             raise ValueError(self.message(status))
         return [_as_array(*result) for result in results]
@@ -122,14 +122,14 @@ class Exported:
             self.save(path)
             with open(path, "rb") as file:
                 data = file.read()
-        at, found = 16, []
+        at, match = 16, []
         for parameter in self.description["state"]:
             dtype, shape = np.dtype(parameter["dtype"]), tuple(parameter["shape"])
             count = int(np.prod(shape, dtype=np.int64))
-            found.append(np.frombuffer(data, dtype, count, at).reshape(shape))
+            match.append(np.frombuffer(data, dtype, count, at).reshape(shape))
             at += max(count, 1) * dtype.itemsize
         assert at == len(data), "the file of a state has another length"
-        return found
+        return match
 
     def save(self, path: str) -> None:
         """Write the variables of the state to a file."""
@@ -156,10 +156,10 @@ class Exported:
 def _as_argument(parameter: Mapping[str, Any], array: Any) -> list[Any]:
     if not parameter["shape"]:
         return [np.ctypeslib.as_ctypes_type(_memory_dtype(array.dtype))(array.view(_memory_dtype(array.dtype))[()])]
-    given: list[Any] = [ctypes.c_void_p(array.ctypes.data)]
+    operands: list[Any] = [ctypes.c_void_p(array.ctypes.data)]
     if None in parameter["shape"]:
-        given.append((ctypes.c_int64 * array.ndim)(*array.shape))
-    return given
+        operands.append((ctypes.c_int64 * array.ndim)(*array.shape))
+    return operands
 
 
 def _memory_dtype(dtype: Any) -> Any:

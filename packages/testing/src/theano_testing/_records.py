@@ -220,8 +220,8 @@ class OpTestCase(unittest.TestCase):
         flat = iter(self._compiled[linker](*(a for case in cases for a in case)))
         return [[next(flat) for _ in ys] for ys in self._outputs]
 
-    def _compare(self, found: list[list[Any]], wanted: list[list[Any]]) -> None:
-        for i, (got, want) in enumerate(zip(found, wanted, strict=True)):
+    def _compare(self, match: list[list[Any]], requested: list[list[Any]]) -> None:
+        for i, (got, want) in enumerate(zip(match, requested, strict=True)):
             for k, (a, b) in enumerate(zip(got, want, strict=True)):
                 dtypes = [np.asarray(c).dtype.name for c in self.record.cases[i]]
                 label = f"{self.record.name}, case {i} {dtypes}, output {k}"
@@ -264,8 +264,8 @@ class OpTestCase(unittest.TestCase):
         inputs = [x for xs in self._inputs for x in xs]
         lengths = [y.shape for y, _ in computed]
         compiled: Any = function(inputs, lengths, mode=Mode("py", "fast_run"), on_unused_input="ignore")
-        found = compiled(*(a for case in self.record.cases for a in case))
-        self.assertEqual([tuple(int(n) for n in s) for s in found], [value.shape for _, value in computed])
+        match = compiled(*(a for case in self.record.cases for a in case))
+        self.assertEqual([tuple(int(n) for n in s) for s in match], [value.shape for _, value in computed])
         for y, _ in computed:
             node = y.owner
             self.assertIsNotNone(shape_rule.get(node.op) or getattr(node.op, "infer_shape", None), str(node.op))
@@ -359,12 +359,12 @@ class DeviceTests(OpTestCase):
         cases = [self.record.cases]
         if self.record.strided:
             cases.append([[_non_contiguous(a) for a in case] for case in self.record.cases])
-        for given in cases:
-            flat = iter(compiled(*(a for case in given for a in case)))
-            for ys, wanted in zip(self._outputs, self._wanted, strict=True):
-                for found, want in zip([next(flat) for _ in ys], wanted, strict=True):
+        for operand in cases:
+            flat = iter(compiled(*(a for case in operand for a in case)))
+            for ys, requested in zip(self._outputs, self._wanted, strict=True):
+                for item, want in zip([next(flat) for _ in ys], requested, strict=True):
                     ulp = max(self.record.ulp or 0.0, self._least_ulp)
-                    assert_allclose(np.asarray(found), want, ulp=ulp, err_msg=f"{self.record.name} on the device")
+                    assert_allclose(np.asarray(item), want, ulp=ulp, err_msg=f"{self.record.name} on the device")
 
 
 def check_on_device(record: OpRecord, device: str) -> None:
@@ -381,9 +381,9 @@ def check_on_device(record: OpRecord, device: str) -> None:
     AssertionError
         If a result is another one.
     """
-    made: Any = type("OnDevice", (DeviceTests,), {"record": record.complete(), "device": device})
-    made.setUpClass()
-    made("test_device_agrees_with_reference").debug()
+    result: Any = type("OnDevice", (DeviceTests,), {"record": record.complete(), "device": device})
+    result.setUpClass()
+    result("test_device_agrees_with_reference").debug()
 
 
 def op_tests(record: OpRecord) -> type[OpTestCase]:

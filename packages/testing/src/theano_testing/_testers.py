@@ -74,9 +74,9 @@ class InferShapeTester(unittest.TestCase):
         left = [node for node in lengths.maker.fgraph.toposort() if isinstance(node.op, cls)]
         if check_topo and left:
             raise AssertionError(f"{left[0].op} runs although only its shape is needed\n  Hint: give it `infer_shape`")
-        wanted = [np.shape(value) for value in values(*numeric_inputs)]
-        found = [tuple(int(n) for n in shape) for shape in lengths(*numeric_inputs)]
-        self.assertEqual(found, wanted)
+        requested = [np.shape(value) for value in values(*numeric_inputs)]
+        matches = [tuple(int(n) for n in shape) for shape in lengths(*numeric_inputs)]
+        self.assertEqual(matches, requested)
 
 
 class RopLopChecker(unittest.TestCase):
@@ -202,18 +202,18 @@ class _Table:
         inputs = self.variables(values)
         return function(inputs, _listed(self.op(*inputs)), mode=self.mode, accept_inplace=True)
 
-    def performed(self, given: list[Any]) -> list[Any]:
-        """Return the results of the op's `perform` on the very arrays `given`."""
-        node = _listed(self.op(*self.variables(given)))[0].owner
+    def performed(self, argument: list[Any]) -> list[Any]:
+        """Return the results of the op's `perform` on the very arrays `argument`."""
+        node = _listed(self.op(*self.variables(argument)))[0].owner
         cells: list[list[Any]] = [[None] for _ in node.outputs]
-        node.op.perform(node, given, cells)
+        node.op.perform(node, argument, cells)
         return [cell[0] for cell in cells]
 
     def check_good(self, values: Sequence[Any]) -> None:
         """Compare values, dtypes and shapes, and ask the checks."""
         expected = [np.asarray(v) for v in _listed(self.expected(*map(_copied, values)))]
-        given = [_copied(v) for v in values]
-        results = self.compiled(values)(*given)
+        operands = [_copied(v) for v in values]
+        results = self.compiled(values)(*operands)
         if len(results) != len(expected):
             raise AssertionError(f"{len(results)} results, but {len(expected)} expected values")
         for i, (result, value) in enumerate(zip(results, expected, strict=True)):
@@ -221,11 +221,11 @@ class _Table:
                 raise AssertionError(f"result {i} has shape {result.shape}, expected {value.shape}")
             assert_allclose(value.astype(result.dtype), result, rtol=self.rtol)
         if self.inplace:
-            results = self.performed(given)
+            results = self.performed(operands)
         for description, check in self.checks.items():
-            answer = check(given, results)
+            answer = check(operands, results)
             if answer is not None and not np.all(answer):
-                raise AssertionError(f"the check {description!r} failed for inputs {given} and results {results}")
+                raise AssertionError(f"the check {description!r} failed for inputs {operands} and results {results}")
 
     def check_bad_build(self, values: Sequence[Any]) -> None:
         """Expect an exception from the op."""

@@ -120,15 +120,15 @@ class numeric_grad:
         gradient = np.zeros(x.shape, dtype="float64")
         flat, out = x.reshape(-1), gradient.reshape(-1)
         for i in range(flat.size):
-            kept = flat[i]
+            saved = flat[i]
             # The steps that are really taken, after rounding to the dtype of the argument.
-            flat[i] = kept + step
+            flat[i] = saved + step
             upper = float(flat[i])
             above = float(f(*points))
-            flat[i] = kept - step
+            flat[i] = saved - step
             lower = float(flat[i])
             below = float(f(*points))
-            flat[i] = kept
+            flat[i] = saved
             out[i] = (above - below) / (upper - lower)
         return gradient.astype(x.dtype)
 
@@ -149,11 +149,11 @@ class numeric_grad:
             If the number or a shape of the arrays differs from that of the numeric gradient.
         """
         mine = self.gf if isinstance(self.gf, list) else [self.gf]
-        given: Sequence[Any] = list(g_pt) if isinstance(g_pt, (list, tuple)) else [g_pt]
-        if len(given) != len(mine):
-            raise ValueError(f"{len(given)} gradients were given for {len(mine)} arguments")
+        operands: Sequence[Any] = list(g_pt) if isinstance(g_pt, (list, tuple)) else [g_pt]
+        if len(operands) != len(mine):
+            raise ValueError(f"{len(operands)} gradients were given for {len(mine)} arguments")
         pairs = []
-        for k, (a, b) in enumerate(zip(given, mine, strict=True)):
+        for k, (a, b) in enumerate(zip(operands, mine, strict=True)):
             if np.shape(a) != b.shape:
                 raise ValueError(f"the gradient for argument {k} has shape {np.shape(a)}, not {b.shape}")
             pairs.append(self.abs_rel_err(a, b))

@@ -127,5 +127,5 @@ def _with_its_strides(context: GpuContext, array: NDArray[Any], offset: int) -> 
     low, high = sum(r for r in reach if r < 0), sum(r for r in reach if r > 0) + array.itemsize
     begin = array.__array_interface__["data"][0] + low
     block = np.frombuffer((ctypes.c_char * (high - low)).from_address(begin), np.uint8).copy()
-    whole = upload(context, block, offset=offset)
-    return GpuArray(whole.buffer, array.dtype, array.shape, array.strides, offset - low, context)
+    full = upload(context, block, offset=offset)
+    return GpuArray(full.buffer, array.dtype, array.shape, array.strides, offset - low, context)

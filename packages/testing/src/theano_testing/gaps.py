@@ -96,14 +96,14 @@ def op_classes(packages: Iterable[str]) -> list[type[Op]]:
         package = importlib.import_module(root)
         for module in pkgutil.walk_packages(getattr(package, "__path__", ()), root + "."):
             importlib.import_module(module.name)
-    found = [
+    matches = [
         c
         for c in _subclasses(Op)
         if any(c.__module__ == root or c.__module__.startswith(root + ".") for root in roots)
         and "<locals>" not in c.__qualname__
         and _is_runnable(c)
     ]
-    return sorted(found, key=lambda c: (c.__module__, c.__qualname__))
+    return sorted(matches, key=lambda c: (c.__module__, c.__qualname__))
 
 
 def find_gaps(packages: Iterable[str], records: Sequence[OpRecord] | None = None) -> list[Gap]:
@@ -161,20 +161,20 @@ def without_batch_rule(packages: Iterable[str]) -> list[type[Op]]:
 
 def recorded_classes(records: Iterable[OpRecord]) -> set[type]:
     """Return the classes of the ops in the expressions that records build, inner graphs and scalar ops included."""
-    found: set[type] = set()
+    matches: set[type] = set()
     for record in records:
         pending: list[Any] = [record_outputs(record)]
         while pending:
             outputs = pending.pop()
             for node in toposort(graph_inputs(outputs), outputs):
-                found.add(type(node.op))
+                matches.add(type(node.op))
                 scalar = getattr(node.op, "scalar_op", None)
                 if scalar is not None:
-                    found.add(type(scalar))
+                    matches.add(type(scalar))
                 inner = inner_graph(node.op)
                 if inner is not None:
                     pending.append(list(inner.outputs))
-    return found
+    return matches
 
 
 def _subclasses(base: type) -> Iterator[type[Op]]:
@@ -182,8 +182,8 @@ def _subclasses(base: type) -> Iterator[type[Op]]:
     pending: list[type] = [base]
     while pending:
         # Asked of `type`, since a class may hide the method.
-        found: list[type[Op]] = type.__subclasses__(pending.pop())
-        for sub in found:
+        matches: list[type[Op]] = type.__subclasses__(pending.pop())
+        for sub in matches:
             if sub not in seen:
                 seen.add(sub)
                 pending.append(sub)
@@ -193,8 +193,8 @@ def _subclasses(base: type) -> Iterator[type[Op]]:
 def _is_runnable(op_class: type) -> bool:
     if issubclass(op_class, ScalarOp):
         return op_class.impl is not ScalarOp.impl
-    own: Any = op_class
-    return own.perform is not Op.perform or hasattr(own, "make_thunk") or hasattr(own, "c_code")
+    private: Any = op_class
+    return private.perform is not Op.perform or hasattr(private, "make_thunk") or hasattr(private, "c_code")
 
 
 def _written(op_class: type, method: str) -> bool:

@@ -26,16 +26,16 @@ def quiet_lines(path: str) -> frozenset[int]:
     ----------
     path : str
     """
-    found: set[int] = set()
+    matches: set[int] = set()
     for node in ast.walk(ast.parse(Path(path).read_text(encoding="utf-8"))):
         if isinstance(node, ast.With):
-            found.update(range(node.lineno, node.body[0].lineno))
+            matches.update(range(node.lineno, node.body[0].lineno))
         elif isinstance(node, ast.Try):
-            found.add(node.lineno)
-            found.update(last.lineno for last in node.finalbody[:1])
+            matches.add(node.lineno)
+            matches.update(last.lineno for last in node.finalbody[:1])
             for handler in node.handlers:
-                found.update(range(handler.lineno, handler.body[0].lineno + 1))
-    return frozenset(found)
+                matches.update(range(handler.lineno, handler.body[0].lineno + 1))
+    return frozenset(matches)
 
 
 class Interrupter:

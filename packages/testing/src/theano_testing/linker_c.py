@@ -60,9 +60,9 @@ class FunctionContents:
 
     def _within(self, f: Any, op: object, count: int, low: int, high: int) -> None:
         if not low <= count <= high:
-            wanted = str(low) if low == high else f"{low} to {high}" if high < sys.maxsize else f"{low} or more"
+            requested = str(low) if low == high else f"{low} to {high}" if high < sys.maxsize else f"{low} or more"
             graph = debugprint(f, file="str")
-            raise AssertionError(f"{count} nodes with {op}, expected {wanted}\n{graph}")
+            raise AssertionError(f"{count} nodes with {op}, expected {requested}\n{graph}")
 
 
 # ---- The native machine against the Python machine
@@ -134,16 +134,16 @@ def compare_errors(
     AssertionError
         If one does not fail, or the errors differ.
     """
-    found: list[Exception] = []
+    matches: list[Exception] = []
     for linker in MACHINES:
         try:
             run_on(linker, inputs, outputs, values, optimizer)
         except Exception as error:  # noqa: BLE001  # any error is compared
-            found.append(error)
+            matches.append(error)
         else:
             raise AssertionError(f"machine {linker} accepted {values!r}")
-    native, python = found
-    heads = [str(error).partition("\n")[0] for error in found]
+    native, python = matches
+    heads = [str(error).partition("\n")[0] for error in matches]
     if type(native) is not type(python) or heads[0] != heads[1]:
         raise AssertionError(f"the machines fail differently:\n  native: {native!r}\n  Python: {python!r}")
     return native

@@ -71,8 +71,8 @@ def apply_rewrite(
     """
     before = FunctionGraph(list(inputs), list(outputs))
     after = before.clone()
-    whole = WalkRewriter(rewriter) if isinstance(rewriter, NodeRewriter) else rewriter
-    profile = whole.rewrite(after, trace=trace)
+    full = WalkRewriter(rewriter) if isinstance(rewriter, NodeRewriter) else rewriter
+    profile = full.rewrite(after, trace=trace)
     after.check_integrity()
     return Rewritten(before, after, profile)
 
@@ -163,8 +163,8 @@ def run_by_interpreter(fgraph: FunctionGraph, values: Sequence[Any]) -> list[Any
 
 
 def _compare(name: str, result: Rewritten, row: Sequence[Any], same: Same | None, evaluate: Evaluate) -> None:
-    wanted, got = evaluate(result.before, row), evaluate(result.after, row)
-    for output, a, b in zip(result.before.outputs, wanted, got, strict=True):
+    requested, got = evaluate(result.before, row), evaluate(result.after, row)
+    for output, a, b in zip(result.before.outputs, requested, got, strict=True):
         agree = output.type.values_eq_approx(a, b) if same is None else same(a, b)
         if not agree:
             raise AssertionError(

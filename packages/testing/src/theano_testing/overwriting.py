@@ -101,7 +101,7 @@ def every_program() -> Iterator[None]:
 
 def _given(program: Program) -> list[int]:
     cells = [register for register, _ in program.cells]
-    return [*(given.register for given in program.inputs), *cells, *(register for register, _ in program.constants)]
+    return [*(operand.register for operand in program.inputs), *cells, *(register for register, _ in program.constants)]
 
 
 def _step(replay: _Replay, i: int, instruction: Instruction, runs_before: Callable[[int, int], bool]) -> None:
@@ -110,7 +110,7 @@ def _step(replay: _Replay, i: int, instruction: Instruction, runs_before: Callab
     for sources in op.destroy_map.values():
         if instruction.waits is None:
             _change(replay, i, tuple(inputs[s] for s in sources), "overwrites, as the op says,")
-    found: list[set[int]] = []
+    matches: list[set[int]] = []
     for k in range(len(instruction.outputs)):
         donors = instruction.donors[k] if k < len(instruction.donors) else ()
         for position in donors:
@@ -120,14 +120,14 @@ def _step(replay: _Replay, i: int, instruction: Instruction, runs_before: Callab
         sources = [*op.view_map.get(k, ()), *op.destroy_map.get(k, ())]
         if instruction.waits is not None:
             sources.append(0)
-        found.append({block for position in sources for block in replay.blocks.get(inputs[position], ())})
+        matches.append({block for position in sources for block in replay.blocks.get(inputs[position], ())})
     if replay.program.schedule is None:
         # The values that there are now; others lie in the memory as it is afterwards.
         for event in replay.events[first:]:
             _check_event(replay, event, runs_before)
             for block in event.blocks:
                 replay.sharing[block] = [r for r in replay.sharing[block] if max(replay.reads.get(r, [-1])) >= i]
-    for register, blocks in zip(instruction.outputs, found, strict=True):
+    for register, blocks in zip(instruction.outputs, matches, strict=True):
         replay.put(register, frozenset(blocks or {replay.new()}))
         replay.made[register] = i
 
@@ -149,12 +149,12 @@ def _order(program: Program) -> Callable[[int, int], bool]:
 
     @cache
     def before(i: int) -> set[int]:
-        found, pending = set[int](), [i]
+        match, pending = set[int](), [i]
         while pending:
-            new = needs[pending.pop()] - found
-            found |= new
+            new = needs[pending.pop()] - match
+            match |= new
             pending += new
-        return found
+        return match
 
     return lambda first, second: first in before(second)
 

@@ -86,11 +86,11 @@ def _drawn(kind: SparseType, shape: tuple[int, int], p: float, bounds: tuple[flo
         there = np.random.random(shape) < p  # noqa: NPY002  # seeded by np.random.seed and seed_rng
         value = _numbers(kind.dtype, bounds, shape)
         value[~there] = 0
-        found = kind.filter(scipy.sparse.csc_matrix(value))
-        if np.diff(found.indptr).max(initial=0) >= needed:
-            return found
-    wanted = "two elements that could be out of order" if needed == 2 else "an element that could be zero"
-    raise ValueError(format_error(f"no line has {wanted}", hint="raise p or shape"))
+        match = kind.filter(scipy.sparse.csc_matrix(value))
+        if np.diff(match.indptr).max(initial=0) >= needed:
+            return match
+    requested = "two elements that could be out of order" if needed == 2 else "an element that could be zero"
+    raise ValueError(format_error(f"no line has {requested}", hint="raise p or shape"))
 
 
 def _bounds(dtype: str, gap: Sequence[float] | None) -> tuple[float, float]:

@@ -28,14 +28,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.write:
         Path(options.write[1]).write_bytes(Mutator(samples()).archive(int(options.write[0])))
         return 0
-    told, printed = [0.0], [0]
+    messages, printed = [0.0], [0]
 
     def progress(outcome: Outcome) -> None:
         for finding in outcome.findings[printed[0] :]:
             print(f"seed {finding.seed}: {finding.what}", flush=True)
         printed[0] = len(outcome.findings)
-        if outcome.seconds - told[0] > 60:
-            told[0] = outcome.seconds
+        if outcome.seconds - messages[0] > 60:
+            messages[0] = outcome.seconds
             print(_summary(outcome), file=sys.stderr, flush=True)
 
     outcome = attack(options.inputs, options.seed, progress=progress, seconds=options.time)

@@ -109,10 +109,10 @@ def _judged(data: bytes, watch: _Watch) -> tuple[str, str | None]:
     """Load one input; return how it ended, and its fault."""
     watch.events = []
     try:
-        found = load(io.BytesIO(data), safe=True)
+        match = load(io.BytesIO(data), safe=True)
         how = "loaded"
     except UnsafeArchiveError as error:
-        found, how = None, "damaged" if "is damaged" in str(error) else "refused"
+        match, how = None, "damaged" if "is damaged" in str(error) else "refused"
         if "Hint" not in str(error):
             return how, f"an error that does not say how to correct it: {error}"
     except _TookTooLong:
@@ -123,9 +123,9 @@ def _judged(data: bytes, watch: _Watch) -> tuple[str, str | None]:
         events, watch.events = watch.events, None
     if events:
         return how, f"events: {'; '.join(events)}"
-    if found is not None:
+    if match is not None:
         try:
-            _look(found)
+            _look(match)
         except _TookTooLong:
             return "slow", f"using it takes longer than {_SECONDS} s"
         except Exception as error:  # noqa: BLE001  # a graph may say anything to being printed; it must not end it
@@ -133,7 +133,7 @@ def _judged(data: bytes, watch: _Watch) -> tuple[str, str | None]:
     return how, None
 
 
-def _work(archives: Sequence[bytes], start: int, count: int, place: Any, sender: Any) -> None:
+def _work(archives: Sequence[bytes], start: int, count: int, position: Any, sender: Any) -> None:
     faulthandler.enable()
     soft = _MOST_MEMORY
     resource.setrlimit(resource.RLIMIT_AS, (soft, soft))
@@ -147,7 +147,7 @@ def _work(archives: Sequence[bytes], start: int, count: int, place: Any, sender:
             sender.send(("finding", Finding(-1, f"a right archive is {how}: {problem}")))
     counts: Counter[str] = Counter()
     for seed in range(start, start + count):
-        _PLACE.pack_into(place, 0, seed)
+        _PLACE.pack_into(position, 0, seed)
         signal.alarm(_SECONDS)
         how, problem = _judged(mutator.archive(seed), watch)
         signal.alarm(0)
@@ -208,10 +208,10 @@ def attack(
     methods: Any = multiprocessing.get_context("fork" if "fork" in known else known[0])
     following, end = seed, seed + inputs
     while following < end:
-        place = mmap.mmap(-1, _PLACE.size)
-        _PLACE.pack_into(place, 0, following - 1)
+        position = mmap.mmap(-1, _PLACE.size)
+        _PLACE.pack_into(position, 0, following - 1)
         receiver, sender = methods.Pipe(duplex=False)
-        process = methods.Process(target=_work, args=(originals, following, end - following, place, sender))
+        process = methods.Process(target=_work, args=(originals, following, end - following, position, sender))
         process.start()
         sender.close()
         ended = False
@@ -232,7 +232,7 @@ def attack(
         process.join()
         if ended:
             break
-        (last,) = _PLACE.unpack_from(place, 0)
+        (last,) = _PLACE.unpack_from(position, 0)
         outcome.findings.append(Finding(last, f"the process ended with status {process.exitcode}"))
         outcome.counts["crashed"] += 1
         following = last + 1

@@ -124,13 +124,13 @@ def samples(graphs: int = 30) -> list[bytes]:
     graphs : int
         How many random graphs to try.
     """
-    found = []
+    matches = []
     for number, thing in enumerate(_objects(graphs)):
         file = io.BytesIO()
         dump(thing, file, protocol=(5, 4, 2)[number % 3])
         if len(file.getvalue()) <= _LARGEST and (number < len(_MAKERS) or _is_loaded(file)):
-            found.append(file.getvalue())
-    return found
+            matches.append(file.getvalue())
+    return matches
 
 
 # ---- Changes of archives: of bytes, of the codes of pickles, of names and numbers in them, of arrays, of the archive
@@ -239,8 +239,8 @@ class Mutator:
 
     def _splice(self, rng: random.Random, codes: list[bytes]) -> None:
         other = rng.choice(self._codes)
-        start, place = rng.randrange(len(other)), rng.randrange(len(codes))
-        codes[place : place + rng.choice((0, 1, 3))] = other[start : start + rng.choice((1, 3, 10, 40))]
+        start, position = rng.randrange(len(other)), rng.randrange(len(codes))
+        codes[position : position + rng.choice((0, 1, 3))] = other[start : start + rng.choice((1, 3, 10, 40))]
 
     def _insert(self, rng: random.Random, codes: list[bytes]) -> None:
         codes.insert(rng.randrange(len(codes)), bytes([rng.choice(_SINGLE)]))
@@ -250,9 +250,9 @@ class Mutator:
         module, name = rng.choice(self._names)
         named = b"c" + f"{module}\n{name}\n".encode()
         if places and rng.random() < 0.8:
-            place = rng.choice(places)
+            position = rng.choice(places)
             # A name goes, and another name comes.
-            codes[place] = named if codes[place] != b"\x93" else b"00" + named
+            codes[position] = named if codes[position] != b"\x93" else b"00" + named
         else:
             codes.insert(rng.randrange(len(codes)), named)
 
@@ -260,11 +260,11 @@ class Mutator:
         places = [i for i, code in enumerate(codes) if code[:1] in (b"K", b"M", b"J", b"\x8a", b"h", b"j")]
         if not places:
             return
-        place = rng.choice(places)
-        if codes[place][:1] in (b"h", b"j"):
-            codes[place] = b"j" + struct.pack("<I", rng.randrange(60))
+        position = rng.choice(places)
+        if codes[position][:1] in (b"h", b"j"):
+            codes[position] = b"j" + struct.pack("<I", rng.randrange(60))
         else:
-            codes[place] = b"J" + struct.pack("<i", rng.choice(_NUMBERS))
+            codes[position] = b"J" + struct.pack("<i", rng.choice(_NUMBERS))
 
     def _reworded(self, rng: random.Random, codes: list[bytes]) -> None:
         places = [i for i, code in enumerate(codes) if code[:1] in (b"\x8c", b"X")]
@@ -275,11 +275,11 @@ class Mutator:
     def _lengthened(self, rng: random.Random, codes: list[bytes]) -> None:
         places = [i for i, code in enumerate(codes) if code[:1] in _WITH_LENGTH]
         if places:
-            place = rng.choice(places)
-            code = codes[place]
+            position = rng.choice(places)
+            code = codes[position]
             width = _WITH_LENGTH[code[:1]]
             length = rng.choice((0, 1, 255, (1 << 8 * width) - 1, len(code), rng.randrange(1 << 8 * width)))
-            codes[place] = code[:1] + length.to_bytes(width + 1, "little")[:width] + code[1 + width :]
+            codes[position] = code[:1] + length.to_bytes(width + 1, "little")[:width] + code[1 + width :]
 
 
 _CHANGES: Sequence[Callable[[Any, random.Random, list[bytes]], None]] = (
@@ -303,7 +303,7 @@ def _members_of(data: bytes) -> dict[str, bytes]:
 
 
 def _codes_of(data: bytes) -> list[bytes]:
-    places = [place for _, _, place in pickletools.genops(data) if place is not None]
+    places = [position for _, _, position in pickletools.genops(data) if position is not None]
     codes = [data[a:b] for a, b in zip(places, [*places[1:], len(data)], strict=True)]
     return [code for code in codes if code[:1] != b"\x95"]  # lengths of parts would be wrong at once
 
@@ -317,21 +317,21 @@ def _archive(members: dict[str, bytes]) -> bytes:
 
 
 def _changed_bytes(rng: random.Random, data: bytes) -> bytes:
-    found = bytearray(data)
+    match = bytearray(data)
     for _ in range(rng.choice((1, 1, 1, 2, 4, 16))):
-        if not found:
+        if not match:
             break
-        place = rng.randrange(len(found))
+        position = rng.randrange(len(match))
         match rng.randrange(5):
             case 0:
-                found[place] ^= 1 << rng.randrange(8)
+                match[position] ^= 1 << rng.randrange(8)
             case 1:
-                found[place] = rng.choice((0, 1, 0x7F, 0x80, 0xFF, rng.randrange(256)))
+                match[position] = rng.choice((0, 1, 0x7F, 0x80, 0xFF, rng.randrange(256)))
             case 2:
-                del found[place : place + rng.choice((1, 2, 8, 64))]
+                del match[position : position + rng.choice((1, 2, 8, 64))]
             case 3:
-                found[place:place] = rng.randbytes(rng.choice((1, 2, 8)))
+                match[position:position] = rng.randbytes(rng.choice((1, 2, 8)))
             case _:
-                end = place + rng.choice((1, 4, 16))
-                found[place:place] = found[place:end]
-    return bytes(found)
+                end = position + rng.choice((1, 4, 16))
+                match[position:position] = match[position:end]
+    return bytes(match)

@@ -98,11 +98,11 @@ def run_on_cuda(
     **environment : str
         Further variables, as ``THEANO_FAKE_SEED``.
     """
-    wanted = [os.environ.get("THEANO_FLAGS", ""), f"gpuarray.library_path={libraries()}", flags]
+    requested = [os.environ.get("THEANO_FLAGS", ""), f"gpuarray.library_path={libraries()}", flags]
     settings = {
         **os.environ,
         CONTEXT_VARIABLE: "cuda0",
-        "THEANO_FLAGS": ",".join(flag for flag in wanted if flag),
+        "THEANO_FLAGS": ",".join(flag for flag in requested if flag),
         **environment,
     }
     return subprocess.run(

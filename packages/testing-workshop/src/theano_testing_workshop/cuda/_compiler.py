@@ -51,18 +51,18 @@ def translated(text: str) -> str:
     parts: list[str] = []
     tables: list[tuple[str, str, str]] = []
     last = 0
-    for number, found in enumerate([*KERNEL.finditer(text), None]):
-        piece = text[last : None if found is None else found.start()]
-        last = last if found is None else found.end()
+    for number, item in enumerate([*KERNEL.finditer(text), None]):
+        piece = text[last : None if item is None else item.start()]
+        last = last if item is None else item.end()
         piece = DYNAMIC.sub(r"\1 *\2 = (\1 *)fake_thread->dynamic;", piece)
         used = re.search(r"\b__shared__\b", piece) is not None
         parts.append(piece.replace("__shared__", f'static __attribute__((section("fake_shared{number}")))'))
         if tables:
             name, bound, _ = tables[-1]
             tables[-1] = (name, bound, f"fake_shared{number}" if used else "")
-        if found is not None:
-            tables.append((found["name"], bound_of(found["bound"] or "0"), ""))
-            parts.append(f"void {found['name']}(")
+        if item is not None:
+            tables.append((item["name"], bound_of(item["bound"] or "0"), ""))
+            parts.append(f"void {item['name']}(")
     for name, bound, section in tables:
         begin = end = "nullptr"
         if section:

@@ -61,12 +61,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return replay(options.replay, modes, nodes=options.nodes, device=options.device)
     seen: dict[tuple[str, tuple[str, ...]], int] = {}
 
-    told = [0.0]
+    messages = [0.0]
 
     def progress(report: Report) -> None:
         _print_new(report, seen)
-        if report.seconds - told[0] > 60:
-            told[0] = report.seconds
+        if report.seconds - messages[0] > 60:
+            messages[0] = report.seconds
             print(f"{report.counts['graphs']} graphs, {len(report.findings)} findings", file=sys.stderr, flush=True)
 
     report = fuzz(
@@ -99,16 +99,16 @@ def replay(seed: int, modes: Sequence[Configuration], *, nodes: int = 8, device:
 
 def _print_new(report: Report, seen: dict[tuple[str, tuple[str, ...]], int]) -> None:
     total = sum(seen.values())
-    for found in report.findings[total:]:
-        seen[found.reason] = seen.get(found.reason, 0) + 1
-        if seen[found.reason] == 1:
-            _print(found)
+    for item in report.findings[total:]:
+        seen[item.reason] = seen.get(item.reason, 0) + 1
+        if seen[item.reason] == 1:
+            _print(item)
         else:
-            print(f"seed {found.seed}: again {found.kind} of {', '.join(found.operations)}", flush=True)
+            print(f"seed {item.seed}: again {item.kind} of {', '.join(item.operations)}", flush=True)
 
 
-def _print(found: Found) -> None:
-    print(f"--- seed {found.seed}, {found.configuration}, {found.kind}: {found.what}\n{found.source}", flush=True)
+def _print(match: Found) -> None:
+    print(f"--- seed {match.seed}, {match.configuration}, {match.kind}: {match.what}\n{match.source}", flush=True)
 
 
 def _print_summary(report: Report, *, refusals: bool) -> None:

@@ -146,7 +146,7 @@ class Draw:
         """
         dims = (ndim,) if isinstance(ndim, int) else ndim
         forced, self.forced = self.forced, None
-        found = [
+        matches = [
             i
             for i in range(len(self.items))
             if self._names[i] in dtypes
@@ -154,18 +154,18 @@ class Draw:
             and (where is None or where(i))
         ]
         if forced is not None:
-            if forced not in found:
+            if forced not in matches:
                 raise NoOperands
             return forced
-        liked = [i for i in self.preferred if i in found] if self.preferred else []
+        liked = [i for i in self.preferred if i in matches] if self.preferred else []
         if liked and self.chance(0.35):
             return int(self.one_of(liked))
-        if where is None and (not found or self.chance(0.08)):
+        if where is None and (not matches or self.chance(0.08)):
             return self.leaf(self.any_dtype(dtypes), self.any_shape(dims))
-        if not found:
+        if not matches:
             raise NoOperands
-        weights = np.arange(1.0, len(found) + 1)
-        return int(self.rng.choice(found, p=weights / weights.sum()))
+        weights = np.arange(1.0, len(matches) + 1)
+        return int(self.rng.choice(matches, p=weights / weights.sum()))
 
     def within(self, low: float, high: float, dtypes: Sequence[str] = REALS) -> int:
         """Return an item whose numbers lie in an interval, mostly; a leaf of such numbers where there is none."""
@@ -251,10 +251,10 @@ class Draw:
         if dtype in INTEGERS:
             info = np.iinfo(dtype)
             drawn = np.trunc(np.clip(drawn, max(low, info.min), high))
-            whole = drawn.astype(dtype)
+            full = drawn.astype(dtype)
             if self.chance(0.05):
-                whole = np.where(self.rng.random(shape) < 0.2, self.rng.choice([info.min, info.max], shape), whole)
-            return whole
+                full = np.where(self.rng.random(shape) < 0.2, self.rng.choice([info.min, info.max], shape), full)
+            return full
         if self.chance(0.2):
             drawn = np.clip(np.round(drawn), low, high)
         if self.chance(0.08):
@@ -408,13 +408,13 @@ def called(name: str) -> Callable[[Sequence[str], Any], str]:
 
 def fitting(d: Draw, dtype: str, shape: tuple[int, ...], *, low: float = -2.0, high: float = 2.0) -> int:
     """Return an item of a dtype and lengths none of which broadcasts; a leaf at times, and where there is none."""
-    found = [
+    matches = [
         i
         for i in range(len(d.items))
         if d.dtype(i) == dtype and d.shape(i) == shape and not any(d.broadcastable(i)) and _is_modest(d.values[i])
     ]
-    if found and d.chance(0.6):
-        return int(d.one_of(found))
+    if matches and d.chance(0.6):
+        return int(d.one_of(matches))
     kind = None if d.chance(0.5) else "input"
     return d.leaf(dtype, shape, low=low, high=high, static=(None,) * len(shape), kind=kind)
 

@@ -71,8 +71,8 @@ class Operation:
         """Return Python source that applies the operation to operands of these names."""
         if self.text is not None:
             return self.text(names, options)
-        given = [*names, *(f"{key}={value!r}" for key, value in options.items())]
-        return f"tt.{self.name}({', '.join(given)})"
+        operands = [*names, *(f"{key}={value!r}" for key, value in options.items())]
+        return f"tt.{self.name}({', '.join(operands)})"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -179,12 +179,12 @@ class Program:
 
     def wanted(self) -> set[int]:
         """Return the numbers of the items that something outside of `items` refers to."""
-        found = set(self.outputs)
+        matches = set(self.outputs)
         for cost, leaves in self.gradients:
-            found |= {cost, *leaves}
+            matches |= {cost, *leaves}
         for pair in self.updates:
-            found |= set(pair)
-        return found
+            matches |= set(pair)
+        return matches
 
     def pruned(self) -> Program:
         """Return the program without the items that nothing needs."""

@@ -114,9 +114,9 @@ def _usable(program: Program, notes: Refusals) -> Program:
 def _some_of(d: Draw, operations: Sequence[Operation]) -> tuple[Sequence[Operation], Any]:
     """Return operations and their chances: each program knows a part of the language, so that its parts meet often."""
     share = float(d.rng.choice([0.15, 0.4, 1.0]))
-    kept = [op for op in operations if d.chance(share)] or list(operations)
-    weights = np.array([op.weight for op in kept]) * d.rng.exponential(1.0, len(kept))
-    return kept, weights / weights.sum()
+    saved = [op for op in operations if d.chance(share)] or list(operations)
+    weights = np.array([op.weight for op in saved]) * d.rng.exponential(1.0, len(saved))
+    return saved, weights / weights.sum()
 
 
 def _grow(d: Draw, language: tuple[Sequence[Operation], Any], count: int, notes: Refusals) -> None:
@@ -170,13 +170,13 @@ def _gradients(d: Draw, nodes: Sequence[int]) -> tuple[tuple[int, tuple[int, ...
 
 def _updates(d: Draw, nodes: Sequence[int], writes: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     written = {leaf: node for leaf, node in writes if _can_become(d, leaf, node) and d.chance(0.8)}
-    found = list(written.items())
+    matches = list(written.items())
     for i, item in enumerate(d.items):
         if isinstance(item, Leaf) and item.kind == "shared" and i not in written and d.chance(0.7):
             fitting = [k for k in nodes if _can_become(d, i, k)]
             if fitting:
-                found.append((i, int(d.one_of(fitting))))
-    return tuple(found)
+                matches.append((i, int(d.one_of(fitting))))
+    return tuple(matches)
 
 
 def _can_become(d: Draw, leaf: int, number: int) -> bool:
@@ -327,8 +327,8 @@ def _work(connection: Connection, source: GrammarSource, nodes: int) -> None:
             config.change_flags(traceback__limit=0, cmodule__remove_gxx_opt=not task.optimized),
         ):
             failures = _compared(task, operations, nodes, tally, refusals)
-            found = [describe_failure(f, shrunk=k < 3) for k, f in enumerate(failures)]
-        connection.send((tally.counts, refusals.counts, found, _processor_time()))
+            matches = [describe_failure(f, shrunk=k < 3) for k, f in enumerate(failures)]
+        connection.send((tally.counts, refusals.counts, matches, _processor_time()))
 
 
 def _processor_time() -> float:
@@ -488,7 +488,7 @@ def _received(pool: Pool, worker: _Worker, report: Report) -> Sequence[Task]:
     task = worker.task
     assert task is not None, "only workers with a task are waited for"
     try:
-        counts, refusals, found, processor = worker.connection.recv()
+        counts, refusals, match, processor = worker.connection.recv()
     except (EOFError, ConnectionResetError):
         worker.process.join()
         status = worker.process.exitcode
@@ -496,7 +496,7 @@ def _received(pool: Pool, worker: _Worker, report: Report) -> Sequence[Task]:
         return _after_death(pool, task, status, report)
     report.counts.update(counts)
     report.refusals.update(refusals)
-    report.findings += found
+    report.findings += match
     report.processor += processor - worker.processor
     worker.processor = processor
     worker.task = None

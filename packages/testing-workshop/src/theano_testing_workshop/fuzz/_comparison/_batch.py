@@ -256,11 +256,11 @@ def _compiled_and_called(built: Sequence[Built], configuration: Configuration) -
             raise RunError("call", error) from error
         values = [np.array(y) for y in raw]
         held += [(y, value) for y, value, borrow in zip(raw, values, borrowed, strict=True) if not borrow]
-        found = iter(values)
-        result.outputs.append([[next(found) for _ in b.outputs] for b in built])
+        match = iter(values)
+        result.outputs.append([[next(match) for _ in b.outputs] for b in built])
         result.states.append([[v.get_value() for v in b.shared] for b in built])
-        for a, kept, free in zip(arrays, before, (x or y for x, y in zip(donated, spoiled, strict=True)), strict=True):
-            if not free and a.tobytes() != kept.tobytes():
+        for a, keeps, free in zip(arrays, before, (x or y for x, y in zip(donated, spoiled, strict=True)), strict=True):
+            if not free and a.tobytes() != keeps.tobytes():
                 raise RunError("call", Overwritten("an argument was overwritten"))
     if any(np.asarray(y).tobytes() != value.tobytes() for y, value in held):
         raise RunError("call", Overwritten("the result of an earlier call was overwritten"))
@@ -409,14 +409,14 @@ def compare_batch(
 
 def _runs(built: Sequence[Built], configuration: Configuration, failures: list[Failure]) -> dict[int, RunOfOne]:
     """Return the run of each program; failed ones are added to `failures`."""
-    found: dict[int, RunOfOne] = {}
+    matches: dict[int, RunOfOne] = {}
     pending: list[Sequence[Built]] = [built] if built else []
     if configuration.exported or configuration.vectorized:
         pending = [[b] for b in built]
     while pending:
         group = pending.pop()
         try:
-            whole = run(group, configuration)
+            full = run(group, configuration)
         except RunError as error:
             if len(group) == 1:
                 kind = "refused" if isinstance(error, Refused) else "error"
@@ -426,15 +426,15 @@ def _runs(built: Sequence[Built], configuration: Configuration, failures: list[F
                 pending += [group[:middle], group[middle:]]
             continue
         for k, b in enumerate(group):
-            found[id(b)] = RunOfOne([call[k] for call in whole.outputs], [call[k] for call in whole.states])
-    return found
+            matches[id(b)] = RunOfOne([call[k] for call in full.outputs], [call[k] for call in full.states])
+    return matches
 
 
 def _not_by_roundings(
     failures: Sequence[Failure], judges: Mapping[int, _Judge], healthy: Sequence[Built], tally: Tally
 ) -> list[Failure]:
     """Return failures without errors of calls that roundings decide about, as where an index is computed."""
-    found = []
+    matches = []
     for failure in failures:
         built = next(b for b in healthy if b.program is failure.program)
         if failure.kind == "refused":
@@ -442,15 +442,15 @@ def _not_by_roundings(
         elif failure.what.startswith("call: ") and judges[id(built)].may_raise():
             tally.counts["errors unjudged"] += 1
         else:
-            found.append(failure)
-    return found
+            matches.append(failure)
+    return matches
 
 
 def _reason(refusal: str) -> str:
     """Return the first line of a refusal, without names and shapes of variables."""
     line = refusal.splitlines()[0].removeprefix("compile: NoStraightForm: ")
-    found = re.search(r"of type \w+\((\w+), .*?\), (which .*)", line)
-    return f"{found[1]}, {found[2]}" if found else re.sub(r"\{.*\}", "", line)[:120]
+    match = re.search(r"of type \w+\((\w+), .*?\), (which .*)", line)
+    return f"{match[1]}, {match[2]}" if match else re.sub(r"\{.*\}", "", line)[:120]
 
 
 class _Judge:
@@ -480,7 +480,7 @@ class _Judge:
 
     def _all(self, call: int, kind: str) -> Iterator[list[Any]]:
         """Yield perturbed results, which are made when they are asked for and then kept."""
-        found = self._samples.setdefault((call, kind), [])
+        match = self._samples.setdefault((call, kind), [])
         if self._perturbed is None:
             updates = [new for _, new in self.built.updates]
             rng = np.random.default_rng(self.built.program.seed)
@@ -490,9 +490,9 @@ class _Judge:
             leaves = self._leaf_values(call)
             values = self._values[call] = {self.built.variables[i]: v for i, v in leaves.items()}
         for number in range(ROUNDINGS if kind == "rounding" else SPECIALS):
-            if number == len(found):
-                found.append(self._sample(self._perturbed, values, kind))
-            yield found[number]
+            if number == len(match):
+                match.append(self._sample(self._perturbed, values, kind))
+            yield match[number]
 
     def _sample(self, perturbed: Perturbed, values: Mapping[Any, Any], kind: str) -> list[Any]:
         try:
@@ -519,10 +519,10 @@ class _Judge:
                     self.tally.counts["second call refused by NumPy"] += 1
                     return []
                 return [Failure(program, PLAIN, "reference", str(error))]
-            wanted = [values[i] for i in program.outputs]
-            for k, (value, found) in enumerate(zip(wanted, self.plain.outputs[call], strict=False)):
+            requested = [values[i] for i in program.outputs]
+            for k, (value, item) in enumerate(zip(requested, self.plain.outputs[call], strict=False)):
                 # Perturbations move the plain machine's value, so NumPy's is held against it.
-                wrong = judge(value, found, self._of(call, k), self.tally, ulp=self.ulp, lenient=False)
+                wrong = judge(value, item, self._of(call, k), self.tally, ulp=self.ulp, lenient=False)
                 if wrong is not None:
                     return [Failure(program, PLAIN, "reference", f"call {call}, output {k}, NumPy gives {wrong}")]
         return []
@@ -543,8 +543,8 @@ class _Judge:
         """Compare another run with the plain machine."""
         for call in range(CALLS):
             pairs = zip(other.outputs[call], self.plain.outputs[call], strict=True)
-            for k, (found, wanted) in enumerate(pairs):
-                wrong = self._judged(found, wanted, call, k)
+            for k, (item, requested) in enumerate(pairs):
+                wrong = self._judged(item, requested, call, k)
                 if wrong is not None:
                     return [Failure(self.built.program, configuration, "values", f"call {call}, output {k}: {wrong}")]
             wrong = self._judged_states(other.states[call], call)
@@ -556,18 +556,18 @@ class _Judge:
                 return []
         return []
 
-    def _judged(self, found: Any, wanted: Any, call: int, number: int) -> Difference | None:
-        return judge(found, wanted, self._of(call, number), self.tally, ulp=self.ulp)
+    def _judged(self, match: Any, requested: Any, call: int, number: int) -> Difference | None:
+        return judge(match, requested, self._of(call, number), self.tally, ulp=self.ulp)
 
     def _judged_states(self, states: Sequence[Any], call: int) -> Difference | None:
         numbers = leaves_of(self.built.program, "shared")
         targets = {leaf: k for k, (leaf, _) in enumerate(self.built.program.updates)}
         count = len(self.built.outputs)
-        for leaf, found, wanted in zip(numbers, states, self.plain.states[call], strict=True):
+        for leaf, item, requested in zip(numbers, states, self.plain.states[call], strict=True):
             if leaf in targets:
-                wrong = self._judged(found, wanted, call, count + targets[leaf])
+                wrong = self._judged(item, requested, call, count + targets[leaf])
             else:
-                wrong = judge(found, wanted, lambda _: [], self.tally, ulp=0.0)
+                wrong = judge(item, requested, lambda _: [], self.tally, ulp=0.0)
             if wrong is not None:
                 return wrong
         return None

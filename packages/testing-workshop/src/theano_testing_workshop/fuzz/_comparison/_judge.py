@@ -60,15 +60,15 @@ Samples = Callable[[str], Iterable[Any]]
 
 
 def judge(
-    found: Any, wanted: Any, samples: Samples, tally: Tally, *, ulp: float = 64.0, lenient: bool = True
+    match: Any, requested: Any, samples: Samples, tally: Tally, *, ulp: float = 64.0, lenient: bool = True
 ) -> Difference | None:
-    """Return how `found` differs from `wanted`; None if it does not, or if the difference says nothing.
+    """Return how `match` differs from `requested`; None if it does not, or if the difference says nothing.
 
     Parameters
     ----------
     found, wanted : array
     samples : callable
-        Takes ``"rounding"`` or ``"special"``, returns perturbed values of `wanted`, which are made as they are asked
+        Takes ``"rounding"`` or ``"special"``, returns perturbed values of `requested`, which are made as they are asked
         for.
     tally : Tally
     ulp : float
@@ -76,7 +76,7 @@ def judge(
     lenient : bool
         Whether numbers may be found where NaN or infinity is wanted.
     """
-    a, b = np.asarray(found), np.asarray(wanted)
+    a, b = np.asarray(match), np.asarray(requested)
     tally.counts["compared"] += 1
     if a.dtype != b.dtype:
         return Difference(f"dtype {a.dtype} instead of {b.dtype}")
@@ -212,16 +212,16 @@ def wrong_slope(built: Built, gradients: Sequence[Any]) -> str | None:
     if _has_ties(built.program, values) or any(not _is_smooth(v) for v in (*values, *gradients)):
         return None
     rng = np.random.default_rng(built.program.seed)
-    rest = iter(gradients)
+    others = iter(gradients)
     for cost, wrt in built.program.gradients:
         diagonal = {i: rng.uniform(0.5, 1.0, values[i].shape) for i in wrt}
         directions = {i: d * rng.choice([-1, 1], d.shape) for i, d in diagonal.items()}
-        found = sum(float((next(rest) * directions[i]).sum()) for i in wrt)
-        wanted = _slope(built, cost, values, directions)
-        if wanted is None or _slope(built, cost, values, diagonal) is None:
+        match = sum(float((next(others) * directions[i]).sum()) for i in wrt)
+        requested = _slope(built, cost, values, directions)
+        if requested is None or _slope(built, cost, values, diagonal) is None:
             continue
-        if not abs(found - wanted[0]) <= wanted[1]:
-            return f"slope {found!r}, differences of NumPy's values {wanted[0]!r} (up to {wanted[1]:.2g})"
+        if not abs(match - requested[0]) <= requested[1]:
+            return f"slope {match!r}, differences of NumPy's values {requested[0]!r} (up to {requested[1]:.2g})"
     return None
 
 
@@ -246,8 +246,8 @@ def _has_tie(name: str, operands: Sequence[Any], result: Any) -> bool:
         return any(bool(np.any(operands[0] == bound)) for bound in operands[1:])
     # Each of several largest elements gets the whole gradient.
     if any(word in name for word in _EXTREMES):
-        given = operands[0]
-        return bool(given.size > 1 and len(np.unique(given)) < given.size)
+        operand = operands[0]
+        return bool(operand.size > 1 and len(np.unique(operand)) < operand.size)
     return False
 
 

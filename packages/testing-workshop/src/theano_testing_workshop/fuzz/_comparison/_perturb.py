@@ -104,51 +104,51 @@ class Perturbed:
 
     def _as_written(self, known: Mapping[Any, Any]) -> dict[Any, Any]:
         """Return all values with nothing moved."""
-        found = dict(known)
+        match = dict(known)
         for node in self._nodes:
             storage: list[list[Any]] = [[None] for _ in node.outputs]
-            node.op.perform(node, _kept(node, [found[x] for x in node.inputs]), storage)
-            found.update((y, value) for y, (value,) in zip(node.outputs, storage, strict=True))
-        return found
+            node.op.perform(node, _kept(node, [match[x] for x in node.inputs]), storage)
+            match.update((y, value) for y, (value,) in zip(node.outputs, storage, strict=True))
+        return match
 
     def _run(self, node: Any, known: dict[Any, Any], kind: str, plain: Mapping[Any, Any]) -> None:
-        given = [known[x] for x in node.inputs]
+        operands = [known[x] for x in node.inputs]
         # Sparse matrices and the like are left as they are.
         moves = any(getattr(y.type, "dtype", "-")[:1] in "fc" for y in node.outputs) and not _is_exact(node)
         if moves and not _is_cast(node.op):
-            given = [self._moved(x) for x in given]
-        results = self._performed(node, given, [plain[x] for x in node.inputs], kind)
+            operands = [self._moved(x) for x in operands]
+        results = self._performed(node, operands, [plain[x] for x in node.inputs], kind)
         for y, value in zip(node.outputs, results, strict=True):
             result = value
             if isinstance(result, np.ndarray) and result.dtype.kind in "fc" and moves:
-                result = self._moved(result, vanishing=_may_vanish(given, result))
-                if isinstance(node.op, Sum) and given[0].dtype.kind in "iu":
-                    result = self._reordered(result, _sum_of_sizes(node, given))
+                result = self._moved(result, vanishing=_may_vanish(operands, result))
+                if isinstance(node.op, Sum) and operands[0].dtype.kind in "iu":
+                    result = self._reordered(result, _sum_of_sizes(node, operands))
                 if self._cancels and _adds(node.op):
-                    result = self._cancelled(result, _sum_of_sizes(node, given))
+                    result = self._cancelled(result, _sum_of_sizes(node, operands))
                 if isinstance(node.op, LogSoftmax):
-                    result = self._shifted(result, given[0])
+                    result = self._shifted(result, operands[0])
                 if kind == "special":
-                    result = self._special(node.op, given, result, plain[y])
+                    result = self._special(node.op, operands, result, plain[y])
             known[y] = result
 
-    def _performed(self, node: Any, given: list[Any], plain: Sequence[Any], kind: str) -> list[Any]:
+    def _performed(self, node: Any, argument: list[Any], plain: Sequence[Any], kind: str) -> list[Any]:
         """Return the result of an op; its decisions where numbers nearly agree are random."""
         if isinstance(node.op, OpFromGraph):
-            return self._inner(node.op, kind)(given)
-        if _is_switch(node.op) and given[0].dtype.kind in "fc":
-            truth = self._truth(given[0], plain[0], given[0] != 0)
-            given = [truth.astype(given[0].dtype), *given[1:]]
+            return self._inner(node.op, kind)(argument)
+        if _is_switch(node.op) and argument[0].dtype.kind in "fc":
+            truth = self._truth(argument[0], plain[0], argument[0] != 0)
+            argument = [truth.astype(argument[0].dtype), *argument[1:]]
         storage: list[list[Any]] = [[None] for _ in node.outputs]
         with self._moved_steps(node.op, kind):
-            node.op.perform(node, _kept(node, given), storage)
+            node.op.perform(node, _kept(node, argument), storage)
         results = [value for (value,) in storage]
         if _is_cast(node.op):
-            results[0] = self._held(given[0], results[0])
+            results[0] = self._held(argument[0], results[0])
             if results[0].dtype.kind == "b":
-                results[0] = self._truth(given[0], plain[0], results[0])
+                results[0] = self._truth(argument[0], plain[0], results[0])
         elif _is_equality(node.op):
-            results[0] = self._undecided(given, plain, results[0])
+            results[0] = self._undecided(argument, plain, results[0])
         return results
 
     def _inner(self, op: GraphOp, kind: str) -> Callable[[Sequence[Any]], list[Any]]:
@@ -171,20 +171,20 @@ class Perturbed:
         ):
             yield
 
-    def _special(self, op: Any, given: Sequence[Any], result: Any, plain: Any) -> Any:
+    def _special(self, op: Any, argument: Sequence[Any], result: Any, plain: Any) -> Any:
         """Return a result with infinities and NaN made finite, or spread further than the op as written does."""
         if not self._cancels:
             return self._made_finite(result, plain)
         if isinstance(op, Dot):
-            return _spread(given, result)
-        if isinstance(op, Sum) and not given[0].size:
+            return _spread(argument, result)
+        if isinstance(op, Sum) and not argument[0].size:
             # A factor that rewriting takes out of the sum of nothing may be infinite.
             return np.full_like(result, np.nan)
         return result
 
-    def _shifted(self, result: Any, given: Any) -> Any:
+    def _shifted(self, result: Any, argument: Any) -> Any:
         """Return a difference moved as far as the roundings of its operands go."""
-        size = UNITS * float(np.finfo(result.dtype).eps) * max(1.0, float(np.abs(given).max(initial=0.0)))
+        size = UNITS * float(np.finfo(result.dtype).eps) * max(1.0, float(np.abs(argument).max(initial=0.0)))
         moved = result + size * self._rng.uniform(-1, 1, result.shape)
         gone = (np.abs(result) <= size) & (self._rng.random(result.shape) < 0.5)
         return np.where(gone, 0.0, moved).astype(result.dtype)
@@ -203,33 +203,33 @@ class Perturbed:
         drawn = self._rng.random(result.shape if self._rng.random() < 0.5 else ()) < 0.5
         return np.where(gone & drawn, 0, result).astype(result.dtype)
 
-    def _held(self, given: Any, result: Any) -> Any:
+    def _held(self, argument: Any, result: Any) -> Any:
         """Return a conversion with random integers for numbers that the dtype does not hold: C defines no result."""
-        if result.dtype.kind not in "iu" or given.dtype.kind != "f":
+        if result.dtype.kind not in "iu" or argument.dtype.kind != "f":
             return result
         info = np.iinfo(result.dtype)
-        held = (given > float(info.min) - 1) & (given < float(info.max) + 1)
+        held = (argument > float(info.min) - 1) & (argument < float(info.max) + 1)
         return np.where(held, result, self._rng.integers(0, 100, result.shape).astype(result.dtype))
 
-    def _undecided(self, given: Sequence[Any], plain: Sequence[Any], result: Any) -> Any:
+    def _undecided(self, argument: Sequence[Any], plain: Sequence[Any], result: Any) -> Any:
         """Return a comparison with random answers where numbers nearly agree: others would hardly ever be equal.
 
         They do where they are apart by some units in the last place, or by not much more than they were moved.
         """
-        a, b = np.broadcast_arrays(*given)
+        a, b = np.broadcast_arrays(*argument)
         if a.dtype.kind not in "fc" and b.dtype.kind not in "fc":
             return result
         eps = max(float(np.finfo(x.dtype).eps) for x in (a, b) if x.dtype.kind in "fc")
         size = 8 * UNITS * eps * np.maximum(np.abs(a), np.abs(b))
-        if all(np.shape(x) == np.shape(y) for x, y in zip(given, plain, strict=True)):
-            size = np.maximum(size, 8 * sum(np.abs(_wide(x) - _wide(y)) for x, y in zip(given, plain, strict=True)))
+        if all(np.shape(x) == np.shape(y) for x, y in zip(argument, plain, strict=True)):
+            size = np.maximum(size, 8 * sum(np.abs(_wide(x) - _wide(y)) for x, y in zip(argument, plain, strict=True)))
         near = (a != b) & (np.abs(_wide(a) - _wide(b)) <= size)
         return np.where(near, self._rng.random(a.shape) < 0.5, result)
 
-    def _truth(self, given: Any, plain: Any, result: Any) -> Any:
+    def _truth(self, argument: Any, plain: Any, result: Any) -> Any:
         """Return truth values with random ones where a number is as near to zero as it was moved."""
-        zero = np.zeros_like(given)
-        return self._undecided([given, zero], [plain, zero], result)
+        zero = np.zeros_like(argument)
+        return self._undecided([argument, zero], [plain, zero], result)
 
     def _moved(self, value: Any, vanishing: Any = None) -> Any:
         """Return a copy with numbers moved by some units in the last place, and zeros of either sign."""
@@ -272,9 +272,9 @@ class Perturbed:
 _SMALLEST = {name: float(np.finfo(name).smallest_subnormal) for name in ("float16", "float32", "float64")}
 
 
-def _spread(given: Sequence[Any], result: Any) -> Any:
+def _spread(argument: Sequence[Any], result: Any) -> Any:
     """Return a product with NaN wherever a factor is not finite: BLAS may leave out products with 0, or not."""
-    x, y = given
+    x, y = argument
     touched = np.zeros(result.shape, bool)
     if x.ndim:
         rows = ~np.isfinite(x).all(-1)
@@ -292,9 +292,9 @@ def _adds(op: Any) -> bool:
     return isinstance(op, (Sum, Dot)) or (isinstance(op, Elemwise) and op.scalar_op in (scalar.add, scalar.sub))
 
 
-def _sum_of_sizes(node: Any, given: Sequence[Any]) -> Any:
+def _sum_of_sizes(node: Any, argument: Sequence[Any]) -> Any:
     """Return the sum without signs: the scale of roundings of the sum itself."""
-    sizes = [np.abs(_wide(np.asarray(x))) for x in given]
+    sizes = [np.abs(_wide(np.asarray(x))) for x in argument]
     if isinstance(node.op, Elemwise):
         return sum(sizes)
     if isinstance(node.op, Sum):
@@ -322,10 +322,10 @@ def _is_cast(op: Any) -> bool:
     return isinstance(op, Elemwise) and isinstance(op.scalar_op, scalar.Cast)
 
 
-def _may_vanish(given: Sequence[Any], result: Any) -> Any:
+def _may_vanish(argument: Sequence[Any], result: Any) -> Any:
     """Return where a result of zero is one that was too small, since no operand is zero."""
     filled: Any = np.ones(result.shape, bool)
-    for x in given:
+    for x in argument:
         if not isinstance(x, np.ndarray) or x.dtype.kind not in "fc":
             continue
         try:

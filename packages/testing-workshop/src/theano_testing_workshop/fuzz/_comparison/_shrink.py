@@ -24,8 +24,8 @@ Check = Callable[[Program], Failure | None]
 def check(program: Program, configuration: Configuration) -> Failure | None:
     """Return how a program fails on a configuration (or on the plain machine); None if it does not."""
     configurations = [] if configuration is PLAIN else [configuration]
-    found = compare_batch([program], configurations, Tally(), reference=configuration is PLAIN)
-    return next((f for f in found if f.configuration is configuration), None)
+    match = compare_batch([program], configurations, Tally(), reference=configuration is PLAIN)
+    return next((f for f in match if f.configuration is configuration), None)
 
 
 def shrink(failure: Failure, *, tries: int = 250, checked: Check | None = None) -> Failure:
@@ -50,9 +50,9 @@ def shrink(failure: Failure, *, tries: int = 250, checked: Check | None = None) 
         improved = False
         for candidate in _smaller(best.program):
             left -= 1
-            found = _same_failure(candidate, best, ask)
-            if found is not None:
-                best, improved = found, True
+            match = _same_failure(candidate, best, ask)
+            if match is not None:
+                best, improved = match, True
                 break
             if left <= 0:
                 break
@@ -64,14 +64,14 @@ def _same_failure(candidate: Program, failure: Failure, ask: Check) -> Failure |
         evaluate(build(candidate))
     except Unbuildable:
         return None
-    found = ask(candidate)
-    return found if found is not None and _alike(found, failure) else None
+    match = ask(candidate)
+    return match if match is not None and _alike(match, failure) else None
 
 
-def _alike(found: Failure, failure: Failure) -> bool:
-    if found.kind != failure.kind:
+def _alike(match: Failure, failure: Failure) -> bool:
+    if match.kind != failure.kind:
         return False
-    return found.kind != "error" or found.what.split(":")[:2] == failure.what.split(":")[:2]
+    return match.kind != "error" or match.what.split(":")[:2] == failure.what.split(":")[:2]
 
 
 def _smaller(program: Program) -> Iterator[Program]:
@@ -430,11 +430,11 @@ def _narrow_rounding(program: Program) -> float:
 
 def _inner_dtypes(outputs: Sequence[Any]) -> set[Any]:
     """Return the dtypes inside of the ops of a graph that hold graphs."""
-    found: set[Any] = set()
+    matches: set[Any] = set()
     ops = [v.owner.op for v in ancestors(outputs) if v.owner is not None]
     for op in ops:
         if isinstance(op, GraphOp):
             inside = op.fgraph.outputs
-            found |= {np.dtype(v.type.dtype) for v in ancestors(inside) if hasattr(v.type, "dtype")}
-            found |= _inner_dtypes(inside)
-    return found
+            matches |= {np.dtype(v.type.dtype) for v in ancestors(inside) if hasattr(v.type, "dtype")}
+            matches |= _inner_dtypes(inside)
+    return matches

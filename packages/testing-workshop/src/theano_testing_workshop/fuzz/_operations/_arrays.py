@@ -131,19 +131,19 @@ def _reductions() -> list[Operation]:
 def _permuted(d: Draw) -> Drawn:
     x = d.pick(ALL, (0, 1, 2, 3))
     broadcasted = d.broadcastable(x)
-    kept = [k for k in range(d.ndim(x)) if not (broadcasted[k] and d.chance(0.5))]
-    order: list[Any] = [int(k) for k in d.rng.permutation(kept)] if d.chance(0.7) else list(kept)
+    saved = [k for k in range(d.ndim(x)) if not (broadcasted[k] and d.chance(0.5))]
+    order: list[Any] = [int(k) for k in d.rng.permutation(saved)] if d.chance(0.7) else list(saved)
     while len(order) < 4 and d.chance(0.35):
         order.insert(d.between(0, len(order)), "x")
     return [x], {"order": tuple(order)}
 
 
 def _dimshuffle(x: Any, order: tuple[Any, ...]) -> Any:
-    kept = [k for k in order if k != "x"]
-    dropped = tuple(k for k in range(x.ndim) if k not in kept)
+    saved = [k for k in order if k != "x"]
+    dropped = tuple(k for k in range(x.ndim) if k not in saved)
     moved = np.squeeze(x, dropped)
-    left = [k for k in range(x.ndim) if k in kept]
-    moved = np.transpose(moved, [left.index(k) for k in kept])
+    left = [k for k in range(x.ndim) if k in saved]
+    moved = np.transpose(moved, [left.index(k) for k in saved])
     return np.expand_dims(moved, tuple(i for i, k in enumerate(order) if k == "x"))
 
 

@@ -58,12 +58,12 @@ _COMPLEX_OK = frozenset(
 def elementwise_operations() -> list[Operation]:
     """Return an operation for each record of the scalar vocabulary, and those of this module."""
     names = {value.scalar_op: name for name, value in vars(tt).items() if isinstance(value, Elemwise)}
-    found = [
+    matches = [
         _elementwise(record, names[record.op])
         for record in scalar.records
         if record.op in names and not isinstance(record.op, scalar.Cast)
     ]
-    return [*found, *(_cast(dtype) for dtype in ALL), *_mixed(), *_idioms()]
+    return [*matches, *(_cast(dtype) for dtype in ALL), *_mixed(), *_idioms()]
 
 
 def _elementwise(record: ScalarRecord, name: str) -> Operation:
@@ -84,9 +84,9 @@ def _broadcasting(reference: Callable[..., Any]) -> Callable[..., Any]:
     if isinstance(reference, np.ufunc):
         return reference
 
-    def whole(*given: Any) -> Any:
-        shape = np.broadcast_shapes(*(x.shape for x in given))
-        return np.asarray(reference(*(np.broadcast_to(x, shape).reshape(-1) for x in given))).reshape(shape)
+    def whole(*argument: Any) -> Any:
+        shape = np.broadcast_shapes(*(x.shape for x in argument))
+        return np.asarray(reference(*(np.broadcast_to(x, shape).reshape(-1) for x in argument))).reshape(shape)
 
     return whole
 
@@ -289,10 +289,10 @@ def _idiom(pattern: str) -> Operation:
         return [first, d.partner(first, (d.dtype(first),), low=low)] if binary else [first], {}
 
     def run(module: Any) -> Callable[..., Any]:
-        return lambda *given: eval(code, {"m": module, "abs": abs}, dict(zip("xy", given, strict=False)))
+        return lambda *argument: eval(code, {"m": module, "abs": abs}, dict(zip("xy", argument, strict=False)))
 
     def text(names: Sequence[str], _: Options) -> str:
         renamed = dict(zip(("x", "y", "m"), (*names, "tt") if binary else (*names, "", "tt"), strict=False))
-        return "(" + re.sub(r"\b[xym]\b", lambda found: renamed[found.group()], pattern) + ")"
+        return "(" + re.sub(r"\b[xym]\b", lambda match: renamed[match.group()], pattern) + ")"
 
     return Operation(pattern, run(tt), run(np), draw, text=text, weight=0.35, promotes="where" not in pattern, ulp=64)

@@ -71,12 +71,12 @@ class Grammar:
         ValueError
             If there is none of a name.
         """
-        wanted = list(names)
+        requested = list(names)
         known = {op.name for op in self.operations}
-        missing = sorted(set(wanted) - known)
+        missing = sorted(set(requested) - known)
         if missing:
             raise ValueError(f"no operation is called {missing[0]!r}\n  Hint: use some of {', '.join(sorted(known))}")
-        return Grammar(op for op in self.operations if op.name in wanted)
+        return Grammar(op for op in self.operations if op.name in requested)
 
 
 def _all_operations() -> list[Operation]:
@@ -123,9 +123,9 @@ def _argument(d: Draw, record: OpRecord, number: int, value: Any) -> int:
     low, high = record.domain[number] if record.domain is not None else (-np.inf, np.inf)
 
     def fits(i: int) -> bool:
-        found = d.values[i]
-        inside = found.dtype.kind not in "iuf" or bool(np.all((found >= low) & (found <= high)))
-        return found.dtype == value.dtype and found.shape == value.shape and inside
+        match = d.values[i]
+        inside = match.dtype.kind not in "iuf" or bool(np.all((match >= low) & (match <= high)))
+        return match.dtype == value.dtype and match.shape == value.shape and inside
 
     matching = [i for i in range(len(d.items)) if fits(i)] if record.domain is not None else []
     if matching and d.chance(0.7):

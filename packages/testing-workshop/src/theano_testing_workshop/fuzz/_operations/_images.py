@@ -38,8 +38,8 @@ def image_operations() -> list[Operation]:
 
 def _convolution(name: str, ours: Callable[..., Any], dims: int, weight: float) -> Operation:
     def text(names: Sequence[str], options: Options) -> str:
-        given = ", ".join([*names, *(f"{key}={value!r}" for key, value in options.items())])
-        return f"convolution.{name}({given})"
+        operand = ", ".join([*names, *(f"{key}={value!r}" for key, value in options.items())])
+        return f"convolution.{name}({operand})"
 
     return Operation(
         name,
@@ -92,9 +92,9 @@ def _convolved(
     if filter_flip:
         w = w[(..., *(slice(None, None, -1),) * dims)]
     widths = [(n - 1) * k + 1 for n, k in zip(w.shape[2:], apart, strict=True)]
-    given = border_mode if isinstance(border_mode, tuple) else (border_mode,) * dims
+    operand = border_mode if isinstance(border_mode, tuple) else (border_mode,) * dims
     named: dict[str, Callable[[int], int]] = {"valid": lambda n: 0, "full": lambda n: n - 1, "half": lambda n: n // 2}
-    borders = [named[b](n) if isinstance(b, str) else b for b, n in zip(given, widths, strict=True)]
+    borders = [named[b](n) if isinstance(b, str) else b for b, n in zip(operand, widths, strict=True)]
     x = np.pad(x, [(0, 0), (0, 0), *((b, b) for b in borders)])
     counts = [(n - m) // s + 1 for n, m, s in zip(x.shape[2:], widths, step, strict=True)]
     if min(counts) <= 0:
@@ -114,8 +114,8 @@ def _convolved(
 
 def _pooling(mode: str) -> Operation:
     def text(names: Sequence[str], options: Options) -> str:
-        given = ", ".join([*names, *(f"{key}={value!r}" for key, value in options.items())])
-        return f"pool.pool_2d({given}, mode={mode!r})"
+        operand = ", ".join([*names, *(f"{key}={value!r}" for key, value in options.items())])
+        return f"pool.pool_2d({operand}, mode={mode!r})"
 
     return Operation(
         f"pool_{mode}",

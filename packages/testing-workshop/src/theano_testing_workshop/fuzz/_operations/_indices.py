@@ -252,13 +252,13 @@ def _mixed_read(x: Any, *arrays: Any, index: Any) -> Any:
     return x[_filled(index, arrays)]
 
 
-def _mixed_inc_tt(x: Any, *rest: Any, index: Any) -> Any:
-    return tt.inc_subtensor(x[_filled(index, rest[:-1])], rest[-1])
+def _mixed_inc_tt(x: Any, *others: Any, index: Any) -> Any:
+    return tt.inc_subtensor(x[_filled(index, others[:-1])], others[-1])
 
 
-def _mixed_inc(x: Any, *rest: Any, index: Any) -> Any:
+def _mixed_inc(x: Any, *others: Any, index: Any) -> Any:
     result = x.copy()
-    np.add.at(result, _filled(index, rest[:-1]), rest[-1])
+    np.add.at(result, _filled(index, others[:-1]), others[-1])
     return result
 
 
@@ -365,7 +365,7 @@ def place_operations() -> list[Operation]:
     ]
 
 
-def read_at(x: Any, *rest: Any, index: tuple[Any, ...]) -> Any:
+def read_at(x: Any, *others: Any, index: tuple[Any, ...]) -> Any:
     """Return a part of an array.
 
     Parameters
@@ -377,46 +377,46 @@ def read_at(x: Any, *rest: Any, index: tuple[Any, ...]) -> Any:
         Numbers, slices, None, Ellipsis, 'array', 'mask' and 'at' (a number that only run time tells), 'from' and 'to'
         (slices that begin or end there).
     """
-    return x[_filled_at(index, rest)]
+    return x[_filled_at(index, others)]
 
 
-def set_at(x: Any, *rest: Any, index: tuple[Any, ...]) -> Any:
+def set_at(x: Any, *others: Any, index: tuple[Any, ...]) -> Any:
     """Return an array with the last operand in the place that the others say."""
-    return tt.set_subtensor(x[_filled_at(index, rest[:-1])], rest[-1])
+    return tt.set_subtensor(x[_filled_at(index, others[:-1])], others[-1])
 
 
-def inc_at(x: Any, *rest: Any, index: tuple[Any, ...]) -> Any:
+def inc_at(x: Any, *others: Any, index: tuple[Any, ...]) -> Any:
     """Return an array with the last operand added where the others say, as often as they say it."""
-    return tt.inc_subtensor(x[_filled_at(index, rest[:-1])], rest[-1])
+    return tt.inc_subtensor(x[_filled_at(index, others[:-1])], others[-1])
 
 
 def _filled_at(index: tuple[Any, ...], operands: Sequence[Any]) -> tuple[Any, ...]:
     left = iter(operands)
-    found: list[Any] = []
+    matches: list[Any] = []
     for entry in index:
         if not isinstance(entry, str):
-            found.append(entry)
+            matches.append(entry)
             continue
         value = next(left)
         if isinstance(value, np.ndarray) and entry in ("at", "from", "to"):
             value = int(value)
-        found.append(slice(value, None) if entry == "from" else slice(None, value, 2) if entry == "to" else value)
-    return tuple(found)
+        matches.append(slice(value, None) if entry == "from" else slice(None, value, 2) if entry == "to" else value)
+    return tuple(matches)
 
 
-def _got(x: Any, *rest: Any, index: tuple[Any, ...]) -> Any:
-    return x[_within(x, _filled_at(index, rest))]
+def _got(x: Any, *others: Any, index: tuple[Any, ...]) -> Any:
+    return x[_within(x, _filled_at(index, others))]
 
 
-def _set_at(x: Any, *rest: Any, index: tuple[Any, ...]) -> Any:
+def _set_at(x: Any, *others: Any, index: tuple[Any, ...]) -> Any:
     result = x.copy()
-    result[_within(x, _filled_at(index, rest[:-1]))] = rest[-1]
+    result[_within(x, _filled_at(index, others[:-1]))] = others[-1]
     return result
 
 
-def _inc_at(x: Any, *rest: Any, index: tuple[Any, ...]) -> Any:
+def _inc_at(x: Any, *others: Any, index: tuple[Any, ...]) -> Any:
     result = x.copy()
-    np.add.at(result, _within(x, _filled_at(index, rest[:-1])), rest[-1])
+    np.add.at(result, _within(x, _filled_at(index, others[:-1])), others[-1])
     return result
 
 

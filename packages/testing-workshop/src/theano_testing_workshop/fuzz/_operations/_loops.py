@@ -124,7 +124,7 @@ def _reference(
         given = [x.astype(wide) for x in given]
     rows = [(taps, _rows(x, taps, backwards)) for x, taps in zip(given, sequences, strict=True)]
     count = len(operands[0]) if steps == "length" else steps
-    lengths = [len(part) for _, found in rows for part in found.values()]
+    lengths = [len(part) for _, item in rows for part in item.values()]
     if count is None:
         count = min(lengths)
     if lengths and int(count) > min(lengths):
@@ -134,15 +134,15 @@ def _reference(
     for taps in states:
         value: Any = None if taps is None else next(starts)
         history.append([] if taps is None else [value] if taps == (-1,) else list(value[: -min(taps)]))
-    befores = [len(found) for found in history]
+    befores = [len(element) for element in history]
     for t in range(int(count)):
         a = [found[k][t] for taps, found in rows for k in taps]
         a += [history[n][t + befores[n] + k] for n, taps in enumerate(states) if taps is not None for k in taps]
         new = [np.asarray(in_numpy(text, a=[*a, *fixed])) for text in step]
-        kept = [np.asarray(v, dtype=past[0].dtype) if past else v for v, past in zip(new, history, strict=True)]
-        for past, value in zip(history, kept, strict=True):
+        saved = [np.asarray(v, dtype=past[0].dtype) if past else v for v, past in zip(new, history, strict=True)]
+        for past, value in zip(history, saved, strict=True):
             past.append(value)
-        if until is not None and bool(in_numpy(until, o=kept)):
+        if until is not None and bool(in_numpy(until, o=saved)):
             break
     return in_numpy(result, o=[np.stack(past[n:]) for past, n in zip(history, befores, strict=True)])
 
@@ -154,7 +154,7 @@ def _drawn(d: Draw) -> Drawn:
     states = tuple(d.one_of(_STATE_TAPS) for _ in range(d.one_of((1, 1, 2, 3))))
     length = d.one_of((1, 2, 3, 3, 4, 5, 8))
     narrow = _narrow(d, dtype, sequences, states)
-    given = [fitting(d, narrow, (length + max(*t, 0) - min(*t, 0), *row)) for t in sequences]
+    operands = [fitting(d, narrow, (length + max(*t, 0) - min(*t, 0), *row)) for t in sequences]
     initial = [
         fitting(d, dtype, row if t == (-1,) else (-min(t) + (1 if d.chance(0.1) else 0), *row))
         for t in states
@@ -174,7 +174,7 @@ def _drawn(d: Draw) -> Drawn:
         options["until"] = f"o[{d.between(0, len(step) - 1)}].max() > {d.one_of((0, 1, 2, 0.4))}"
     if sequences and d.chance(0.25):
         options["backwards"] = True
-    return [*given, *initial, *fixed], options
+    return [*operands, *initial, *fixed], options
 
 
 def _narrow(d: Draw, dtype: str, sequences: tuple[Taps, ...], states: tuple[Taps | None, ...]) -> str:
@@ -202,10 +202,10 @@ def _step(d: Draw, names: Sequence[str], kind: str, taps: Taps | None, rows: boo
 
 
 def _result(d: Draw, count: int) -> str:
-    kept = [str(d.one_of(_KEPT)).format(f"o[{k}]") for k in range(count) if d.chance(0.7)]
-    if len(kept) < 2:
-        return kept[0] if kept else "o[0]"
-    flat = [f"{text}.sum()" for text in kept] if d.chance(0.5) else [f"{text}.reshape((-1,))" for text in kept]
+    saved = [str(d.one_of(_KEPT)).format(f"o[{k}]") for k in range(count) if d.chance(0.7)]
+    if len(saved) < 2:
+        return saved[0] if saved else "o[0]"
+    flat = [f"{text}.sum()" for text in saved] if d.chance(0.5) else [f"{text}.reshape((-1,))" for text in saved]
     return " + ".join(flat) if ".sum" in flat[0] else f"m.concatenate([{', '.join(flat)}])"
 
 
@@ -222,12 +222,12 @@ def loop_of_loops(x: Any, start: Any, step: str, last: bool = False) -> Any:
 
 
 def _nested_reference(x: Any, start: Any, step: str, last: bool = False) -> Any:
-    found, state = [], start
+    match, state = [], start
     for row in x:
         for y in row:
             state = np.asarray(in_numpy(step, a=(y, state)), dtype=start.dtype)
-        found.append(state)
-    return found[-1] if last else np.stack(found)
+        match.append(state)
+    return match[-1] if last else np.stack(match)
 
 
 def _drawn_nested(d: Draw) -> Drawn:
@@ -286,8 +286,8 @@ def graph_op(*operands: Any, results: tuple[str, ...], joined: str, inline: bool
     inputs = [x.type() for x in operands]
     op = OpFromGraph(inputs, [in_graphs(text, a=inputs) for text in results], inline=inline)
     calls = [operands, operands[::-1]] if twice else [operands]
-    found = [op(*x) for x in calls]
-    return in_graphs(joined, o=[y for ys in found for y in (ys if isinstance(ys, list) else [ys])])
+    matches = [op(*x) for x in calls]
+    return in_graphs(joined, o=[y for ys in matches for y in (ys if isinstance(ys, list) else [ys])])
 
 
 def _graph_reference(

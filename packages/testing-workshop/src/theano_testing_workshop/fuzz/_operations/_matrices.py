@@ -106,12 +106,12 @@ def _with_rest(d: Draw) -> Drawn:
     return [x, y, z], {"factor": d.one_of((1, -1, 2, 0.5, -0.25, 0)), "rest": d.one_of((1, -1, 1, 0.5, 0, 2))}
 
 
-def _gemm(x: Any, y: Any, z: Any, factor: float, rest: float) -> Any:
-    return rest * z + factor * x.dot(y)
+def _gemm(x: Any, y: Any, z: Any, factor: float, others: float) -> Any:
+    return others * z + factor * x.dot(y)
 
 
-def _gemm_of_transposes(x: Any, y: Any, z: Any, factor: float, rest: float) -> Any:
-    return rest * z - factor * y.T.dot(x.T).T
+def _gemm_of_transposes(x: Any, y: Any, z: Any, factor: float, others: float) -> Any:
+    return others * z - factor * y.T.dot(x.T).T
 
 
 def _with_vector(d: Draw) -> Drawn:
@@ -415,8 +415,8 @@ def _drawn(form: str) -> Callable[[Draw], Drawn]:
 
 def _holed(d: Draw, dtype: str, shape: tuple[int, ...]) -> int:
     """Return a matrix many of whose elements are zero."""
-    found = fitting(d, dtype, shape)
+    match = fitting(d, dtype, shape)
     if d.chance(0.35):
-        return found
+        return match
     holes = d.rng.random(shape) < d.one_of((0.3, 0.6, 0.9))
-    return d.leaf(dtype, shape, values=np.where(holes, 0, d.values[found]), static=(None, None))
+    return d.leaf(dtype, shape, values=np.where(holes, 0, d.values[match]), static=(None, None))

@@ -113,7 +113,7 @@ def roots(variable: Variable) -> Iterable[Variable]:
         v = pending.pop()
         node = v.owner
         maps = () if node is None or v.index is None else (node.op.view_map, node.op.destroy_map)
-        sources = [s for found in maps for s in found.get(v.index, ())] if node is not None else []
+        sources = [s for item in maps for s in item.get(v.index, ())] if node is not None else []
         if node is None or not sources:
             yield v
         pending += [node.inputs[s] for s in sources] if node is not None else []
@@ -154,7 +154,7 @@ def begin_memory(d: Draw) -> list[tuple[int, int, str]]:
 
 def write_into_storage(d: Draw, operations: Mapping[str, Operation]) -> list[tuple[int, int]]:
     """Add writes into shared leaves, at times one after the other; return each leaf with its last write."""
-    found = []
+    matches = []
     known = [operations[name] for name in WRITES if name in operations]
     for leaf in [i for i, item in enumerate(d.items) if isinstance(item, Leaf) and item.kind == "shared"]:
         target = leaf
@@ -165,8 +165,8 @@ def write_into_storage(d: Draw, operations: Mapping[str, Operation]) -> list[tup
             target = written
             _spoil_operand(d, operations, written)
         if target != leaf:
-            found.append((leaf, target))
-    return found
+            matches.append((leaf, target))
+    return matches
 
 
 def _written(d: Draw, operation: Operation, target: int) -> int | None:
@@ -203,14 +203,16 @@ def may_spoil(program: Program) -> bool:
     return any(isinstance(item, Node) and item.operation.name in ("bump", "spoil") for item in program.items)
 
 
-def arrays_of(program: Program, kind: str, given: Mapping[int, Any] | None = None, overlap: bool = True) -> list[Any]:
+def arrays_of(
+    program: Program, kind: str, argument: Mapping[int, Any] | None = None, overlap: bool = True
+) -> list[Any]:
     """Return arrays for the leaves of a kind, overlapping as the program says where their values allow that.
 
     Parameters
     ----------
     program : Program
     kind : {"input", "shared"}
-    given : mapping of int to array, optional
+    argument : mapping of int to array, optional
         Arrays of other leaves that these may overlap with.
     overlap : bool
         False: all have memory of their own.
@@ -221,12 +223,12 @@ def arrays_of(program: Program, kind: str, given: Mapping[int, Any] | None = Non
         # Arrays that the program overwrites have to be writable; for donated ones, the machine sees to that.
         donated = program.memory.donated if overlap else ()
         leaves = {i: replace(x, layout="c") if x.layout in FIXED and i not in donated else x for i, x in leaves.items()}
-    arrays: dict[int, Any] = {**(given or {}), **{i: leaf.array() for i, leaf in leaves.items()}}
+    arrays: dict[int, Any] = {**(argument or {}), **{i: leaf.array() for i, leaf in leaves.items()}}
     for part, base, how in program.memory.overlaps if overlap else ():
-        whole: Any = arrays.get(base)
-        if part not in numbers or whole is None or (how == "transposed" and whole.ndim != 2) or not whole.ndim:
+        full: Any = arrays.get(base)
+        if part not in numbers or full is None or (how == "transposed" and full.ndim != 2) or not full.ndim:
             continue
-        leaf, view = leaves[part], OVERLAPS[how](whole)
+        leaf, view = leaves[part], OVERLAPS[how](full)
         if view.dtype == leaf.value.dtype and view.shape == leaf.value.shape and view.tobytes() == leaf.value.tobytes():
             arrays[part] = view
     return [arrays[i] for i in numbers]
