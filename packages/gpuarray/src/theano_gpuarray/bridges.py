@@ -251,7 +251,7 @@ def _same_memory(x: Any, where: GpuContext) -> GpuArray | None:
     address = int(x.gpudata) + int(x.offset)
     if not is_memory_of(where, address):
         return None
-    # Its queue is none of those that our queue waits for.
+    # Its queue is not among the ones that our queue waits for.
     x.sync()
     return shared_memory(x, address, np.dtype(x.dtype), tuple(x.shape), tuple(x.strides), where)
 

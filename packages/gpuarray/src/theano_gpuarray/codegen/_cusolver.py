@@ -1,6 +1,6 @@
 """Linear algebra by cuSOLVER and cuBLAS, where they are: factors, solutions, eigenvalues and singular values.
 
-Matrices of a stack are told by their addresses, all at once, where there are many or they are small; others are
+The library gets the addresses of a stack's matrices, all at once, where there are many or they are small; others are
 computed one by one.
 """
 
@@ -280,7 +280,7 @@ def _singular_values(
     left, right = (_values_at_once if at_once else _values_one_by_one)(kernel, recorder, work, lines, info)
     check_info(recorder, info, _FACTORS)
     if kernel.vectors:
-        # Of matrices with more rows than columns the library has seen the transpose of what it sees of others.
+        # Of matrices with more rows than columns the library has seen the transpose of the others' form.
         wide = rows <= columns
         first, second = (right, left) if wide else (left, right)
         copy_into(recorder, stack(u), _part(first if wide else swapped(first), stack(u)))
@@ -313,7 +313,7 @@ def _values_one_by_one(
 def _values_at_once(
     kernel: SingularValuesKernel, recorder: Recorder, a: DeviceOperand, values: DeviceOperand, info: DeviceOperand
 ) -> tuple[DeviceOperand, DeviceOperand]:
-    """Compute singular values of many small matrices by Jacobi's method; return what `_one_by_one` does."""
+    """Compute singular values of many small matrices by Jacobi's method; return the results of `_one_by_one`."""
     batch, least, most = a.shape
     call = LibraryCall("gesvdj", a.dtype, (most, least, int(kernel.vectors), batch))
     work = _required_workspace(recorder, call)
@@ -340,7 +340,7 @@ def _eigenvalues(kernel: EigenKernel, recorder: Recorder, operands: Sequence[Ope
     a, info = recorder.empty(x.dtype, (batch, n, n)), recorder.empty("int32", (batch,))
     copy_matrices(recorder, a, x)
     lines = values.view((batch, n), (n * values.itemsize, values.itemsize))
-    # The lower triangle is the upper one of what the library sees, and vectors, columns there, are rows here.
+    # The lower triangle is the library's upper one, and vectors, columns there, are rows here.
     if batch > 1 and n <= _SMALL_SIDE:
         call = LibraryCall("syevj", x.dtype, (n, int(kernel.lower), batch))
         recorder.call(call, [a, values, _required_workspace(recorder, call), info])

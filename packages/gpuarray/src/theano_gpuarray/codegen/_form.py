@@ -1,8 +1,8 @@
 """Texts of kernels, and device forms: how a kernel description becomes launches on a device.
 
-A device form is called once for each combination of shapes. It works out the shapes of results, refuses what does not
-fit with the same errors as on the CPU, and tells a :class:`Recorder` which memory is needed and which launches there
-are. The recorder either carries these out at once, or keeps them as a list that later calls with the same shapes
+A device form is called once for each combination of shapes. It works out the shapes of results, refuses operands that
+do not fit with the same errors as on the CPU, and tells a :class:`Recorder` which memory is needed and which launches
+there are. The recorder either carries these out at once, or keeps them as a list that later calls with the same shapes
 replay.
 """
 
@@ -35,11 +35,11 @@ class Parameter:
         As in :class:`KernelText`.
     name : str
     memory : str
-        C type of what a pointer points to.
+        C type of a pointer's elements.
     written : bool
-        Whether the kernel writes to what a pointer points to.
+        Whether the kernel writes to a pointer's array.
     apart : bool
-        Whether what is written is reached through no other parameter: loads need not wait for stores.
+        Whether no other parameter reaches the written memory: loads need not wait for stores.
     """
 
     letter: str
@@ -81,16 +81,16 @@ class LocalArray:
 
 @record
 class DeviceKernel:
-    """What a kernel is made of.
+    """The parts of a kernel.
 
     Parameters
     ----------
     parameters : tuple of Parameter
     body : tuple of Statement
-        Statements that tell nothing of memory are taken to read and write what the parameters say.
+        Statements that tell nothing of memory are taken to read and write as the parameters say.
     local : tuple of LocalArray
     functions, preamble : tuple of str
-        What has to stand before the kernel; see :func:`theano_gpuarray.codegen.text.with_helpers`.
+        Definitions before the kernel; see :func:`theano_gpuarray.codegen.text.with_helpers`.
     single_item : bool
         Whether a group is one work-item: then compilers for CPUs need not look for vectors across work-items, in which
         some fail.
@@ -124,9 +124,9 @@ class KernelText:
         One letter for each parameter: ``P`` a pointer to global memory, ``q`` int64, ``i`` int32, ``I`` uint32,
         ``f`` float32, ``d`` float64; ``b``, ``B``, ``h`` and ``H`` int8, uint8, int16 and uint16.
     writes : tuple of bool, optional
-        For each pointer, whether the kernel writes to what it points to; None for text that may write to all.
+        For each pointer, whether the kernel writes to its array; None for text that may write to all.
     kernel : DeviceKernel, optional
-        What the text was made of; None for text of programs and from disk, where nothing is joined.
+        The source of the text; None for text of programs and from disk, where nothing is joined.
     """
 
     name: str
@@ -140,7 +140,7 @@ class KernelText:
 
     @property
     def written(self) -> tuple[bool, ...]:
-        """Whether the kernel may write to what each of its pointers points to.
+        """Whether the kernel may write to the array of each of its pointers.
 
         Examples
         --------
@@ -173,7 +173,7 @@ class DeviceOperand:
     Parameters
     ----------
     slot : int
-        Which memory of the recorder; views have the slot of what they are views of.
+        The number of the recorder's memory; views have the slot of their base.
     dtype : str
     shape : tuple of int
     strides : tuple of int
@@ -225,13 +225,13 @@ class DeviceOperand:
 #: Arrays and numbers that are on the host: lengths, positions of slices.
 HostValue: TypeAlias = NDArray[Any] | np.generic
 Operand: TypeAlias = DeviceOperand | HostValue
-#: What a launch is given: an array (its memory; offsets and strides are passed as numbers), or a number.
+#: An argument of a launch: an array (its memory; offsets and strides are passed as numbers), or a number.
 Argument: TypeAlias = DeviceOperand | int | float
 
 
 @record
 class DeviceProperties:
-    """What code generation has to know of a device.
+    """The facts that code generation needs of a device.
 
     Parameters
     ----------
@@ -281,7 +281,7 @@ class ConvolutionRequest:
     algorithm : str
         A name of :mod:`theano_gpuarray.dnn_flags`.
     chosen : object
-        Where the algorithm is chosen once for several shapes: what keeps it.
+        Where the algorithm is chosen once for several shapes: the holder of the choice.
     """
 
     task: str
@@ -339,7 +339,7 @@ class LibraryCall:
 
 
 class Recorder(Protocol):
-    """What device forms tell about memory and launches."""
+    """The records that device forms make of memory and launches."""
 
     @property
     def properties(self) -> DeviceProperties:
@@ -405,7 +405,7 @@ class Recorder(Protocol):
         """Compute by a library; results are among the operands, of which no stride is negative."""
 
     def status(self) -> DeviceOperand:
-        """Return an array of four int64, all 0 before a call: kernels that find a wrong value write what they found.
+        """Return an array of four int64, all 0 before a call: kernels that find a wrong value write it there.
 
         The first one is set to the number that `failure` gave, by an atomic compare-and-swap from 0; the others tell
         the position, the value and the length.
@@ -414,7 +414,7 @@ class Recorder(Protocol):
     def read(self, operand: DeviceOperand) -> NDArray[Any]:
         """Carry out all launches so far, and return the values of a contiguous array.
 
-        What follows may depend on them, so that a list of launches cannot be replayed over it: forms say so with
+        Later launches may depend on them, so that a list of launches cannot be replayed over it: forms say so with
         `needs_values`.
         """
 

@@ -14,7 +14,7 @@ from ._kernel_writer import KernelWriter, add_refusals, host_numbers, merged_dim
 # ---- Regions: plain dimensions, and arrays of positions along others
 
 _MEND = "use indices from -length up to length - 1, or T.clip them"
-#: Bounds of slices are numbers of so many bits, whatever the program says.
+#: Bounds of slices are numbers of so many bits, for any program.
 _FAR = 2**63 - 1
 
 
@@ -99,7 +99,7 @@ def resolve(
     entries : sequence of IndexEntry
     x : DeviceOperand
     operands : sequence of Operand
-        The inputs; those that give numbers are on the host.
+        The inputs; the ones that give numbers are on the host.
     ndims : sequence of int
         Numbers of dimensions of the inputs: a mask indexes as many axes as it has.
 
@@ -393,7 +393,7 @@ def move_of(
     operands: Sequence[Operand],
     ndims: Sequence[int],
 ) -> Move:
-    """Return what an index selects of an array; the host waits for the device where there is a mask."""
+    """Return the part of an array that an index selects; the host waits for the device where there is a mask."""
     region = resolve(entries, x, operands, ndims)
     arrays = []
     for source in region.sources:
@@ -431,7 +431,7 @@ def checked_positions(
     plain : bool
         Whether the loop goes over the plain dimensions, too, not over those of the index arrays alone.
     on_refusal : str
-        What is done for a position that is out of bounds.
+        The action for a position that is out of bounds.
     cells : bool
         Whether ``cell`` is worked out.
     writes : collection of str
@@ -494,7 +494,7 @@ def _add_positions(recorder: Recorder, writer: KernelWriter, move: Move, on_refu
 
 
 def _may_refuse(recorder: Recorder, writer: KernelWriter, shape: Sequence[int]) -> None:
-    """Add what a kernel needs that may find a position out of bounds."""
+    """Add the parameters of a kernel that may find a position out of bounds."""
 
     def explain(axis: int, value: int, length: int) -> Exception:
         return out_of_bounds(value, axis, length, shape)

@@ -25,7 +25,7 @@ _SMALL = 2**31 - 2**20
 
 
 def move_type(itemsize: int) -> str:
-    """Return the type as which elements of some size are copied, whatever they stand for."""
+    """Return the type as which elements of some size are copied, for any dtype."""
     return f"uint{8 * itemsize}_t"
 
 
@@ -97,7 +97,7 @@ class KernelWriter:
         self.preamble: list[str] = []
         self.lines: list[str] = []
         self._signature = Signature()
-        # Of what is divided: divisions of 64 bits take several times as long.
+        # Of the dividend: divisions of 64 bits take several times as long.
         self._counter = "uint64_t"
 
     def array(self, name: str, operand: DeviceOperand, *, written: bool = False) -> None:
@@ -189,7 +189,7 @@ class KernelWriter:
         return self._signature.text(self.name, self.lines, self.functions, self.preamble, light=self._light)
 
     def launch(self, recorder: Recorder, groups: Sequence[int], local: Sequence[int]) -> None:
-        """Launch what has been written."""
+        """Launch the written statements."""
         recorder.launch(self.text, self.arguments, groups, local)
 
 
@@ -274,7 +274,7 @@ _REFUSE = """static inline void theano_refuse(
 def add_refusals(
     recorder: Recorder, writer: KernelWriter, explain: Callable[[int, int, int], Exception], name: str = "refusal"
 ) -> None:
-    """Add what a kernel needs that may refuse values.
+    """Add the parameters of a kernel that may refuse values.
 
     Parameters
     ----------

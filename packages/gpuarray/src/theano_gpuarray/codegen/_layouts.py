@@ -18,7 +18,7 @@ from ._prelude import VECTOR_BYTES
 _NARROW = 2**31 - 2**20
 #: Operands up to which a work-item takes several elements.
 _MOST_SIDE_BY_SIDE = 10
-#: Elements of a work-item up to some cost of the program, which is written down for each of them; and those that it
+#: Elements of a work-item up to some cost of the program, which is written down for each of them; and elements that it
 #: loads side by side where it has no vectors. Heavier programs wait for arithmetic, not for memory.
 _ELEMENTS = ((48, 16, 4), (96, 8, 1), (math.inf, 1, 1))
 #: Vectors that a work-item loads of each operand, and operands up to which these are several.
@@ -87,7 +87,7 @@ def nest_of(
 
 
 class IndexWidth:
-    """What the width of a layout's indices is in C text.
+    """The width of a layout's indices, in C text.
 
     Attributes
     ----------
@@ -116,7 +116,7 @@ class IndexWidth:
 
 @record
 class Layout(IndexWidth):
-    """What the text of a nest depends on.
+    """The key of a nest's text.
 
     Parameters
     ----------
@@ -227,9 +227,9 @@ def _contiguous(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
     return tuple(steps)
 
 
-# ---- Layouts of reductions: which dimensions are kept and reduced, and what work-groups do
+# ---- Layouts of reductions: which dimensions are kept and reduced, and the tasks of work-groups
 
-#: Work-items of a group on a graphics card, and columns of those that stand side by side.
+#: Work-items of a group on a graphics card, and columns of neighbouring ones.
 LOCAL = 256
 COLUMNS = 32
 #: Elements that a work-item reduces at least before the elements are split among groups: where groups are fewer than
@@ -238,7 +238,7 @@ FEWEST, FEWEST_IF_BUSY = 16, 64
 MOST_SPLITS = 1024
 #: Groups that a unit runs at a time: with fewer, too few loads are under way.
 GROUPS_OF_UNIT = 8
-#: Work-items that share a result at least, where it has so many elements: those that need no barrier on CUDA.
+#: Work-items that share a result at least, where it has so many elements: small groups need no barrier on CUDA.
 WARP = 32
 #: Work-items that a unit runs at a time.
 _ITEMS_OF_UNIT = 2048
@@ -246,13 +246,13 @@ _ITEMS_OF_UNIT = 2048
 
 @record
 class Update:
-    """What is computed of each result of a reduction, in place of storing it.
+    """The function of each result of a reduction, in place of storing it.
 
     Parameters
     ----------
     program : ScalarProgram or OneOp
     inputs : tuple of int
-        What its inputs are: -1 the result, or the number of a further operand, which has the shape of the result.
+        Its inputs: -1 is the result, or the number of a further operand, which has the shape of the result.
     dtypes : tuple of str
         Of the further operands.
     output_dtypes : tuple of str
@@ -266,7 +266,7 @@ class Update:
 
 @record
 class ReduceJob:
-    """What is computed: a program, of whose results the first are kept, and the others reduced.
+    """The computation: a program, of whose results the first are kept, and the others reduced.
 
     Where there is an update, there is one reduction.
     """
@@ -279,7 +279,7 @@ class ReduceJob:
 
     @property
     def result_dtypes(self) -> tuple[str, ...]:
-        """The dtypes of what is stored for each result."""
+        """The dtypes stored for each result."""
         if self.update is not None:
             return self.update.output_dtypes
         return tuple(reduction.output_dtype for reduction in self.reductions)
@@ -330,7 +330,7 @@ def arrange(
     strides: Sequence[Sequence[int]],
     result_strides: Sequence[Sequence[int]],
 ) -> Split:
-    """Sort dimensions, and merge those that lie like one; `result_strides` are for the kept dimensions in order."""
+    """Sort dimensions, and merge dimensions with one stride; `result_strides` are for the kept dimensions in order."""
     gone, kept_steps = set(axes), [iter(steps) for steps in result_strides]
     kinds = [d in gone for d in range(len(shape))]
     padded = [[0 if gone_d else next(steps) for gone_d in kinds] for steps in kept_steps]
@@ -379,7 +379,7 @@ def _inner(nest: Nest, count: int) -> int:
 
 @record
 class ReduceLayout(IndexWidth):
-    """What the text of a reduction depends on.
+    """The key of a reduction's text.
 
     Parameters
     ----------
@@ -423,7 +423,7 @@ def power_of_two(number: int) -> int:
 def layout_of_reduction(
     split: Split, itemsizes: Sequence[int], properties: DeviceProperties, vectors: bool = False
 ) -> tuple[ReduceLayout, list[int], list[int], int]:
-    """Choose what groups do.
+    """Choose the tasks of groups.
 
     Parameters
     ----------

@@ -413,7 +413,7 @@ def copy_triangle(recorder: Recorder, target: DeviceOperand, a: DeviceOperand, f
 
 
 def halve_triangle(recorder: Recorder, a: DeviceOperand) -> None:
-    """Overwrite what is beyond the lower triangle by zeros, and the diagonal by half of it."""
+    """Overwrite the upper triangle by zeros, and the diagonal by half of it."""
     offset = element(c_type(a.dtype), "a", "j", "k")
     line = f"{offset} = k > j ? 0 : k == j ? {offset} / 2 : {offset};"
     _of_elements(recorder, "halve_triangle", {"a": a}, line)
@@ -477,7 +477,7 @@ def check_square(name: str, x: DeviceOperand) -> None:
 
 
 def explained(what: str, hint: str) -> Explain:
-    """Return what makes a LinAlgError of what a kernel found wrong."""
+    """Return a function that makes a LinAlgError of a kernel's finding."""
 
     def explain(index: int, value: int, length: int) -> Exception:
         return np.linalg.LinAlgError(format_error(what, hint=hint))

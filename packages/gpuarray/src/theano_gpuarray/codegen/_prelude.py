@@ -13,16 +13,16 @@ from theano_linker_c.kernels import memory_type
 # ---- The prelude
 #
 # The words are those of `cluda.h` (``KERNEL``, ``GLOBAL_MEM``, ``LID_0``, ``ga_float``, ...), with the integer types of
-# ``stdint.h`` and what the C text of scalars calls: functions of the C library with the suffix ``f`` for float, and
-# built-in functions of gcc. A bare name such as ``pow`` is the function of doubles.
+# ``stdint.h`` and the functions that C text of scalars calls: functions of the C library with the suffix ``f`` for
+# float, and built-in functions of gcc. A bare name such as ``pow`` is the function of doubles.
 #
-# ``theano_barrier()`` is a barrier after which a group sees what its work-items have written to global memory, too. On
+# ``theano_barrier()`` is a barrier after which a group sees its work-items' writes to global memory, too. On
 # CUDA alone ``theano_shuffle(x, h)`` gives a work-item of a warp the `x` of the one whose number differs by the bit
 # `h`.
 #
 # Sums and products are never contracted to one operation with one rounding, so that results are those of the CPU.
 
-#: What compilers are told beside the architecture.
+#: Options of compilers beside the architecture.
 _OPTIONS: Mapping[str, str] = MappingProxyType(
     {
         "cuda": "--fmad=false --device-as-default-execution-space",
@@ -361,7 +361,7 @@ _ATOMIC_TYPES: Mapping[str, tuple[str, str]] = MappingProxyType(
 )
 #: Bytes of elements that are parts of a word.
 _PARTS: Mapping[str, int] = MappingProxyType({"bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "float16": 2})
-#: What is stored, of the element ``x`` and the value ``v``.
+#: The stored value, of the element ``x`` and the value ``v``.
 _KINDS: Mapping[str, str] = MappingProxyType(
     {
         "add": "x + v",

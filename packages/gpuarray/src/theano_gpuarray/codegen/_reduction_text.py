@@ -64,7 +64,7 @@ class Total:
 
     @property
     def compensates(self) -> bool:
-        """Whether what a sum loses is kept."""
+        """Whether the rounding errors of a sum are kept."""
         return self.reduction.combine.name == "add" and not is_discrete(self.dtype)
 
     @property
@@ -91,7 +91,7 @@ class Total:
         return Joined(self.reduction.combine, a, b, self.dtype)
 
     def taken(self, place: tuple[Buffer, Position], value: Expression) -> Store:
-        """Return the statement that joins a value with what a variable has."""
+        """Return the statement that joins a value with a variable's content."""
         return Store(*place, self.joined(Load(*place), value))
 
     def begun(self, stem: str) -> Let:
@@ -105,7 +105,7 @@ class Total:
         return [Opaque((f"{self.type} {name}[{length}];",), (name,)), _each(str(length), [begin])]
 
     def join(self, at: str = "") -> Statement:
-        """Return the statement that joins a part with the total before, and keeps what was lost."""
+        """Return the statement that joins a part with the total before, and keeps its rounding error."""
         k, kind = self.number, self.type
         if not self.compensates:
             return self.taken(self.place("total", at), Load(*self.place("part", at)))
@@ -149,12 +149,12 @@ class ReductionBody:
 
     @property
     def stored(self) -> list[str]:
-        """The dtypes of what is stored for each result."""
+        """The dtypes stored for each result."""
         return [total.dtype for total in self.totals] if self.partial else list(self.job.result_dtypes)
 
     @property
     def places(self) -> range:
-        """Numbers of the arrays that have elements for each result: what is stored, then operands of the update."""
+        """Numbers of the arrays that have elements for each result: the stored ones, then operands of the update."""
         return range(len(self.stored) + (0 if self.update is None else len(self.update.dtypes)))
 
     @property
@@ -235,7 +235,7 @@ class ReductionBody:
             yield total.taken(total.place(stem, at), total.named("v"))
 
     def finish(self, values: Sequence[CValue], places: Sequence[str]) -> Iterator[Statement]:
-        """Give the statements that store totals, or what an update makes of them."""
+        """Give the statements that store totals, or an update's values of them."""
         results, dtypes, update = [operand_value(value) for value in values], self.stored, self.update
         if update is not None:
             dtype = self.job.reductions[0].output_dtype
@@ -294,7 +294,7 @@ class ReductionBody:
     def _turns(self) -> Iterator[Statement]:
         """Give the loop over some elements of a work-item.
 
-        Work-items beyond the last result do what that of the last one does, and store the same: a branch for each
+        Work-items beyond the last result repeat the last one's work, and store the same: a branch for each
         element would keep loads from being under way together.
         """
         body = self.element([f"p{k} + a{k}" for k in range(len(self.dtypes))], "part")

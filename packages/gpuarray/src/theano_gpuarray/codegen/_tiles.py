@@ -1,4 +1,4 @@
-"""Products in tiles, of matrices that are told by their elements: the core of matrix products and of convolutions.
+"""Products in tiles, of matrices defined by their elements: the core of matrix products and of convolutions.
 
 On a graphics card a group computes a tile of the result. It loads strips of both factors into local memory, the next
 ones while it multiplies those before, and each work-item keeps some rows and columns of the tile in registers. On a CPU
@@ -175,7 +175,7 @@ def add_parts(recorder: Recorder, product: TiledProduct, sums: DeviceOperand) ->
     writer.launch(recorder, *spread(recorder, rows * columns * batch))
 
 
-#: What is fast is one operation; where it is not, it would be a function.
+#: The fast form is one operation; the other would be a function.
 _MULTIPLY = """#ifdef __OPENCL_VERSION__
 #ifdef FP_FAST_FMAF
 #define THEANO_ADD_PRODUCT(a, b, c) fma(a, b, c)
@@ -305,7 +305,7 @@ def _write_for_cpu(writer: KernelWriter, product: TiledProduct, tile: _Tile, sto
 
 # ---- Products with one column: each group adds up some rows
 
-#: Work-items of a group, and those that share a row where neighbours along a column lie close together.
+#: Work-items of a group, and the ones that share a row where neighbours along a column lie close together.
 _LOCAL = 256
 _LANES = 8
 #: Elements that each work-item has to add before rows are split.

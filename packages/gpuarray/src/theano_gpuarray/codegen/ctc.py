@@ -45,7 +45,7 @@ _LOCAL, _ROW_LOCAL = 128, 32
 
 @dataclass(frozen=True)
 class _Batch:
-    """The operands, and what is kept between launches.
+    """The operands, and the arrays kept between launches.
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ def _suffix(dtype: str) -> str:
 
 
 def _joined(local: int, join: str, name: str) -> list[str]:
-    """Return the statements after which each work-item has what all of a group have found together."""
+    """Return the statements after which each work-item has the findings of its group."""
     if local == 1:
         return []
     return [
@@ -233,7 +233,7 @@ def _length(batch: _Batch) -> str:
 
 
 def _declare(writer: KernelWriter, given: _Batch) -> None:
-    """Add what both walks along time need: group ``b`` is an example."""
+    """Add the common parameters of both walks along time: group ``b`` is an example."""
     kind = c_type(given.wide)
     writer.reads(x=given.scores, l=given.lengths, y=given.norms)
     writer.writes(c=given.states, v=given.sums)

@@ -44,7 +44,7 @@ from .text import Signature
 
 
 class Indices(Protocol):
-    """What layouts of all kinds of kernels say of indices."""
+    """The indices of layouts of all kinds of kernels."""
 
     @property
     def index(self) -> str:
@@ -353,7 +353,7 @@ def run(kernel: ElementwiseKernel, recorder: Recorder, operands: Sequence[Operan
 def _first_output(
     recorder: Recorder, dtype: str, shape: tuple[int, ...], inputs: Sequence[DeviceOperand]
 ) -> DeviceOperand:
-    """Return the memory of the first input where that may be overwritten: each work-item reads what it writes first."""
+    """Return the memory of the first input where that may be overwritten: elements are read before they are written."""
     if inputs:
         x, others = inputs[0], inputs[1:]
         fits = (x.dtype, x.shape) == (dtype, shape) and x.contiguous

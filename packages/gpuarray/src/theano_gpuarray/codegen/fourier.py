@@ -46,7 +46,7 @@ class InverseRealFourierKernel(Kernel):
 
 # ---- Short transforms as straight text, and factors of long ones
 
-#: Lengths of short transforms, those that are preferred first.
+#: Lengths of short transforms, preferred ones first.
 _RADICES = (8, 4, 2, 3, 5, 7, 11, 13)
 #: Names of a real and an imaginary part.
 _Number = tuple[str, str]
@@ -174,9 +174,9 @@ class Lines:
     kind : {"pairs", "half", "real"}
         Complex numbers; those of which only the first half is there, the others being their conjugates; or real ones.
     count : int
-        How many elements a line has, with those that are not there.
+        How many elements a line has, with the missing ones.
     factors : DeviceOperand or None
-        What elements are multiplied with: when they are read, or before they are written.
+        The factors of elements: when they are read, or before they are written.
     padded : bool
         Whether a longer transform reads and writes them: further elements are read as 0, and not written.
     """
@@ -262,7 +262,7 @@ def lines_of(operand: DeviceOperand, axis: int, kind: Literal["pairs", "half", "
     axis : int
     kind : {"pairs", "half", "real"}
     count : int
-        How many elements a line has, with those that are not there.
+        How many elements a line has, with the missing ones.
     """
     ndim = operand.ndim if kind == "real" else operand.ndim - 1
     others: Sequence[int] = [d for d in range(ndim) if d != axis]
@@ -316,7 +316,7 @@ def _roots(recorder: Recorder, n: int, sign: int, dtype: str) -> DeviceOperand:
 
 
 def _butterfly(dtype: str, r: int, sign: int, position: str) -> tuple[list[str], list[tuple[str, str]]]:
-    """Return the statements that transform ``a0``, ``b0``, ``a1``, ..., and the names of what they give.
+    """Return the statements that transform ``a0``, ``b0``, ``a1``, ..., and the names of their results.
 
     The numbers are turned before, by the powers ``0, place, 2 place, ...`` of the root of unity.
     """

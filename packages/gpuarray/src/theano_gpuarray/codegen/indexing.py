@@ -256,7 +256,7 @@ def _write_under_mask(
     part: DeviceOperand,
     operands: Sequence[Operand],
 ) -> DeviceOperand:
-    """Write what is the same for all true elements: nobody has to know where they are."""
+    """Write one value to all true elements: nobody has to know where they are."""
     region = resolve(kernel.entries, x, operands, kernel.ndims)
     (source,) = region.sources
     mask = on_device(recorder, operands[source.entry.position])

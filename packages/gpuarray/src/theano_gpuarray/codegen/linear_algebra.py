@@ -207,7 +207,7 @@ def _substitute(
 
 
 def factor_rows(recorder: Recorder, matrix: DeviceOperand, explain: Explain | None) -> DeviceOperand:
-    """Overwrite matrices by U and what is left of L, and what stands beside them by what elimination makes of it.
+    """Overwrite matrices by U and the stored part of L, and the matrices beside them by their eliminated form.
 
     Returns
     -------
@@ -273,7 +273,7 @@ def _multiply(
     singular.
     """
     kind, local = c_type(a.dtype), group_size(recorder)
-    # What splits off the power of 2; OpenCL has one name for both precisions.
+    # Splits off the power of 2; OpenCL has one name for both precisions.
     end = "" if kind == "double" or recorder.properties.driver == "opencl" else "f"
     writer = KernelWriter("determinant")
     add_matrices(writer, "a", a)

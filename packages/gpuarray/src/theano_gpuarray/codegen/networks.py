@@ -19,7 +19,7 @@ from .windows import Convolution, Pooling, launch_convolution, launch_pooling, s
 
 # ---- The kernel of a layer, and steps that do the same without the library
 
-#: Records kernels that compute what the library does not, ``(recorder, operands) -> results``.
+#: Records kernels for tasks that the library does not compute, ``(recorder, operands) -> results``.
 Instead: TypeAlias = Callable[[Recorder, Sequence[Operand]], Sequence[Operand]]
 
 
@@ -34,7 +34,7 @@ class DnnKernel(Kernel):
     dtype : str
         Of all arrays.
     options : tuple of int
-        What the task says of itself.
+        The parameters of the task.
     on_host : tuple of int
         Positions of operands that are numbers on the host.
     instead : callable
@@ -115,7 +115,7 @@ def _train(kernel: DnnKernel, recorder: Recorder, operands: Sequence[Operand]) -
     x, scale, shift = (on_device(recorder, v) for v in operands[:3])
     numbers, running = operands[3:5], [on_device(recorder, v) for v in operands[5:]]
     call = _normalization_call(kernel, recorder, (x, [scale, shift, *running]), numbers)
-    # With one element there is no variance of what it was taken from.
+    # With one element there is no variance of its batch.
     if call is None or (running and call.numbers[1] * call.numbers[3] == 1):
         return None
     y, mean, inverse = (recorder.empty(kernel.dtype, v.shape) for v in (x, scale, scale))
@@ -233,7 +233,7 @@ def _sequence_lengths(recorder: Recorder, x: DeviceOperand) -> DeviceOperand:
 
 @by_library("rnn")
 def _forward(kernel: DnnKernel, recorder: Recorder, operands: Sequence[Operand]) -> Sequence[Operand] | None:
-    """Take parameters, inputs, first states and first cells; give what is kept for the gradient, too."""
+    """Take parameters, inputs, first states and first cells; give the values kept for the gradient, too."""
     w, x, *first = (on_device(recorder, v) for v in operands)
     fits = _fits(kernel, w, x, first)
     y = recorder.empty(kernel.dtype, (*x.shape[:2], kernel.options[1] * (1 + kernel.options[3])))
@@ -263,7 +263,7 @@ def _nothing(
 
 @by_library("rnn_grad")
 def _backward(kernel: DnnKernel, recorder: Recorder, operands: Sequence[Operand]) -> Sequence[Operand] | None:
-    """Take what the network took and gave, and gradients by its results; give gradients by what it took."""
+    """Take inputs and results of the network, and gradients by its results; give gradients by its inputs."""
     count = 2 if kernel.options[0] == _LSTM else 1
     w, x, *others = (on_device(recorder, v) for v in operands)
     first, y, reserve, dy, last = (
@@ -388,7 +388,7 @@ class DnnConvolutionKernel(Kernel):
     algorithm : str
         A name of :mod:`theano_gpuarray.dnn_flags`.
     chosen : ChosenOnce or None
-        Where the algorithm is chosen once: what was chosen.
+        Where the algorithm is chosen once: the choice.
     """
 
     convolution: ConvolutionKernel

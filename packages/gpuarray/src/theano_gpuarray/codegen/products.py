@@ -1,4 +1,4 @@
-"""Products of vectors, matrices and stacks of matrices, scaled and added to something, and what may follow them."""
+"""Products of vectors, matrices and stacks of matrices, scaled and added to something, and their epilogues."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NARROW = 2**31 - 2**20
 
 @record
 class ProductEpilogueKernel(Kernel):
-    """A scalar op over the result of a matrix product and further arrays: a product with what follows it.
+    """A scalar op over the result of a matrix product and further arrays: a product with its epilogue.
 
     Inputs are those of the product, then the further arrays.
 
@@ -116,7 +116,7 @@ _NAMES = {"gemm": "Gemm", "gemv": "Gemv", "ger": "Ger", "vecmat": "Gemv", "dot":
 
 
 def _understood(kernel: MatrixProductKernel, recorder: Recorder, operands: Sequence[Operand]) -> _Operands:
-    """Return factors and what they are multiplied with and added to."""
+    """Return factors, their scale and their summand."""
     count, kind = len(operands), kernel.kind
     z, alpha, beta = None, None, None
     if kernel.accumulates(count):
@@ -338,7 +338,7 @@ def _store(
     epilogue: ProductEpilogueKernel | None,
     names: tuple[str, str],
 ) -> list[str]:
-    """Return the statements that scale the sum, add z, apply what follows, and store the result."""
+    """Return the statements that scale the sum, add z, apply the epilogue, and store the result."""
     kind, positions = c_type(wide), ("batch", *names)
     lines = [f"{kind} result = sum;"]
     if product_operands.alpha is not None:

@@ -47,10 +47,10 @@ class ReductionUpdateKernel(Kernel):
     Parameters
     ----------
     reduction : ReductionKernel
-        With one result, beside those that it keeps.
+        With one result, beside the kept ones.
     op : ScalarOp
     inputs : tuple of int
-        What the inputs of `op` are: -1 the result, or the number of a further operand.
+        The inputs of `op`: -1 is the result, or the number of a further operand.
     dtypes : tuple of str
         Of the further operands, which follow those of the reduction.
     broadcast : tuple of tuple of bool
@@ -164,7 +164,7 @@ def reduce_elements(
     axes: Sequence[int],
     others: Sequence[DeviceOperand] = (),
 ) -> list[DeviceOperand]:
-    """Launch a reduction of elements of a shape, and return what is kept, then results.
+    """Launch a reduction of elements of a shape, and return kept values, then results.
 
     Parameters
     ----------
@@ -214,7 +214,7 @@ def reduce_elements(
 
 @lru_cache(maxsize=1024)
 def _has_vectors(job: ReduceJob) -> bool:
-    """Whether a work-item may take several elements at once: what is computed of each is written down for all."""
+    """Whether a work-item may take several elements at once: the program of each is written down for all."""
     few = len(job.reductions) <= _FEW and len(job.input_dtypes) + len(job.kept_dtypes) <= _FEW
     return few and job.program.cost <= _LIGHT
 
@@ -238,7 +238,7 @@ def _no_elements(reduction: Reduction) -> str:
 #
 # Each line is cut in chunks. Work-groups scan their chunk; where a line has several, the totals of the chunks are
 # scanned
-# first, and each chunk starts from the total of those before. So two passes read the elements, whatever the length.
+# first, and each chunk starts from the total of the earlier ones. So two passes read the elements, at any length.
 
 #: Work-items of a group, and elements that each takes in a row.
 LOCAL, ROW = 256, 8

@@ -157,7 +157,7 @@ def reshaped_strides(shape: Sequence[int], strides: Sequence[int], lengths: Sequ
         if n == 1:
             result.append(0)
             continue
-        # Dimensions of the array that together hold this one; what is left of the last of them serves the next.
+        # Dimensions of the array that together hold this one; the remainder of the last of them serves the next.
         if first == len(old):
             return None
         length, stride = old[first]

@@ -110,7 +110,7 @@ def sorted_rows(
     with_order : bool
         Whether the second result is wanted.
     first : int, optional
-        How many elements of each row are wanted; what stands behind them is undefined.
+        How many elements of each row are wanted; the others are undefined.
 
     Returns
     -------
@@ -143,7 +143,7 @@ def _pair(
 
 
 def _before(dtype: str, descending: bool) -> str:
-    """Return a function that tells whether one element comes before another, whatever their places."""
+    """Return a function that tells whether one element comes before another, in any places."""
     memory = memory_type(dtype)
     a, b = loaded(dtype, "a").text, loaded(dtype, "b").text
     if descending:
@@ -446,7 +446,7 @@ def argmax_text(dtype: str, largest: bool, layout: ReduceLayout, is_known: bool,
 
 
 def _better(dtype: str, largest: bool, v: str, p: str, best: str, at: str) -> str:
-    """Give the test whether a value at a position comes before what was best so far."""
+    """Give the test whether a value at a position comes before the best so far."""
     sign = ">" if largest else "<"
     more, same = f"{v} {sign} {best}", f"{v} == {best}"
     if not is_discrete(dtype):

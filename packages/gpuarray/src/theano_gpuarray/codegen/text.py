@@ -41,7 +41,7 @@ class Signature:
     Parameters
     ----------
     apart : bool
-        Whether what is written is reached through no other parameter.
+        Whether no other parameter reaches the written memory.
     """
 
     def __init__(self, *, apart: bool = False) -> None:
@@ -139,7 +139,7 @@ def with_helpers(text: str, preamble: Iterable[str] = ()) -> str:
     ----------
     text : str
     preamble : iterable of str
-        More functions; they stand after those that they call.
+        More functions; each stands after the functions that it calls.
 
     Raises
     ------
@@ -173,7 +173,7 @@ def _special(names: Iterable[str]) -> list[str]:
 
 
 def _plain(part: str) -> str:
-    """Return a piece of a preamble without headers: what they declare is there on devices."""
+    """Return a piece of a preamble without headers: devices have their declarations."""
     lines = []
     for line in part.splitlines():
         if line.lstrip().startswith("#") and named(line)[:1] == ("include",):
@@ -207,7 +207,7 @@ def joined_text(kernels: tuple[tuple[KernelText, int], ...]) -> KernelText:
     """Return a kernel that does the work of several launches, whose work-groups have one and the same size.
 
     Its groups are those of the first launch, then those of the second one, and so on. Launches of one text share its
-    statements, and differ in what is passed.
+    statements, and differ in their arguments.
 
     Parameters
     ----------

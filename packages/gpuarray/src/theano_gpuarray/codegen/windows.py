@@ -63,7 +63,7 @@ def geometry_of(
     images, filters : tuple of int
         Their shapes.
     result : tuple of int, optional
-        The shape of what is given for the result.
+        The shape of the array for the result.
     """
     borders = sides_of(kernel, filters[2:])
     if images[1] != filters[1] * kernel.groups:
@@ -137,7 +137,7 @@ class Convolution:
 
 
 def understood(kernel: ConvolutionKernel, recorder: Recorder, operands: Sequence[Operand]) -> Convolution:
-    """Return what is to be convolved, with a new array for the result; ValueError if shapes do not fit."""
+    """Return the images to convolve, with a new array for the result; ValueError if shapes do not fit."""
     first, second = (on_device(recorder, x) for x in operands[:2])
     if kernel.task == "forward":
         geometry = geometry_of(kernel, first.shape, second.shape)
@@ -232,7 +232,7 @@ class _ConvolutionText:
         self.kernel, self.counter, self.axes = kernel, counter, range(len(kernel.strides))
 
     def apart(self, number: str, name: str, lengths: str, others: str) -> list[str]:
-        """Take a number apart into positions ``name0``, ``name1``, ... along axes, and what is left."""
+        """Take a number apart into positions ``name0``, ``name1``, ... along axes, and the remainder."""
         lines = [f"{self.counter} {others}_left = ({self.counter}){number};"]
         for d in reversed(self.axes):
             n = f"({self.counter}){lengths}{d}"
@@ -262,14 +262,14 @@ class _ConvolutionText:
         return [f"filter_n{d} - 1 - t{d}" if self.kernel.flip else f"t{d}" for d in self.axes]
 
     def from_window(self, image: str, channel: str) -> list[str]:
-        """Read what a window at ``o`` sees at ``t``, which is 0 around the images."""
+        """Read the image under a window at ``o`` at ``t``, which is 0 around the images."""
         strides, dilations = self.kernel.strides, self.kernel.dilations
         lines = [f"const int64_t p{d} = o{d} * {strides[d]} - before{d} + t{d} * {dilations[d]};" for d in self.axes]
         inside = " && ".join(f"p{d} >= 0 && p{d} < image_n{d}" for d in self.axes)
         return [*lines, self.set_value("image", image, channel, [f"p{d}" for d in self.axes], inside)]
 
     def forward(self) -> tuple[list[str], list[str], list[str]]:
-        """Return statements for both factors and the result: filters, what windows see, and the result."""
+        """Return statements for both factors and the result: filters, the image under windows, and the result."""
         window = self.apart("inner", "t", "filter_n", "c")
         index = self.apart("column", "o", "top_n", "n")
         return (
@@ -369,7 +369,7 @@ def _pooling(kernel: PoolingKernel, recorder: Recorder, operands: Sequence[Opera
 
 
 def understood_pooling(kernel: PoolingKernel, recorder: Recorder, operands: Sequence[Operand]) -> Pooling:
-    """Return what is pooled how, with a new array for the result.
+    """Return the array to pool and how, with a new array for the result.
 
     Raises
     ------
@@ -536,7 +536,7 @@ class _PoolingText:
         return self.around([*self.divisor(), f"result += {x} / divisor;"])
 
     def max_pool_grad(self) -> list[str]:
-        """Return the statements that add up what windows give whose first largest element is the one at ``p``."""
+        """Return the statements that add up the values of windows whose first largest element is the one at ``p``."""
         condition = " && ".join(f"e{d} == p{d}" for d in self.axes)
         search = self.elements([f"if ({self.value('x', 'e')} == largest) {{ left = 0; hit = {condition}; }}"], "left")
         body = [

@@ -97,7 +97,7 @@ class RegionRunner:
     ----------
     region : Region
     given : list of int
-        The inputs of the region: those that are no constants.
+        The inputs of the region without constants.
     """
 
     def __init__(

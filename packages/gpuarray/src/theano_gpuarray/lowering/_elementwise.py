@@ -185,7 +185,7 @@ def fuse_elementwise(steps: Sequence[Numbered], outputs: Collection[int]) -> lis
 
 
 def _spread(steps: Sequence[Numbered], members: Collection[int]) -> set[int]:
-    """Return the values that a member broadcasts, or reads with other dimensions than those that they are made with."""
+    """Return the values that a member broadcasts, or reads with other dimensions than it has."""
     ndims = {v: step.task.ndim for _, step in steps if isinstance(step.task, ElementwiseKernel) for v in step.outputs}
     positions: set[int] = set()
     for i in members:
@@ -320,7 +320,7 @@ class BesideFusion(Fusion):
 
     @property
     def values(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The values that the kernel reads, and those that it makes."""
+        """The values that the kernel reads, and the values that it makes."""
         (_, producer), (_, reduced) = self.parts
         return producer.inputs, (*producer.outputs, *reduced.outputs)
 

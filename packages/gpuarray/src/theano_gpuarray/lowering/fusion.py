@@ -187,7 +187,7 @@ def fuse_bias_gradients(steps: Sequence[Numbered], outputs: Collection[int]) -> 
 
 
 def _descendants(steps: Sequence[Numbered]) -> list[set[int]]:
-    """Return for each step those that need it."""
+    """Return for each step its readers."""
     makers = {v: i for i, (_, step) in enumerate(steps) for v in step.outputs}
     below: list[set[int]] = [set() for _ in steps]
     for i in reversed(range(len(steps))):
@@ -256,7 +256,7 @@ class BiasGradientFusion(Fusion):
 
 
 def _added(recorder: StepRecorder, entries: Sequence[Entry]) -> Scaled | None:
-    """Return what a product is added to; None where its factors are on the device, which the library is not told."""
+    """Return the summand of a product; None where its factors are on the device, which the library is not told."""
     z, *factors = entries
     numbers = [float(np.asarray(v)) for v in factors if isinstance(v, (np.ndarray, np.generic))]
     return None if len(numbers) < len(factors) else Scaled(entry_on_device(recorder, z), *numbers)

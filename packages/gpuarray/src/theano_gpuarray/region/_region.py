@@ -92,7 +92,7 @@ class Region:
 
     The first call with some shapes records the steps: device forms work out shapes, refuse wrong ones, and tell
     which launches there are. Later calls replay them. A recording holds for the shapes and strides of arrays and for
-    the values of numbers that the host has to know, but for those that only say where a view of an input begins:
+    the values of numbers that the host has to know, except the numbers that only say where a view of an input begins:
     numbers changes with an offset is replaced in the recording. A region keeps :data:`RECORDINGS` of them.
 
     Parameters

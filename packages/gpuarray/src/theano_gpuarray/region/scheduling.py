@@ -45,7 +45,7 @@ def ordered(needs: Mapping[int, set[int]]) -> list[int] | None:
     return order if len(order) == len(needs) else None
 
 
-# ---- Joined launches: those that do not need each other, and the order of events that follows
+# ---- Joined launches: independent ones, and the order of events that follows
 #
 # Launches of one text are joined, of any weight; those of light kernels, which wait for memory alone, with any
 # their text. Of OpenCL's compilers some make errors with barriers in branches: there kernels with barriers are joined
@@ -385,7 +385,7 @@ def _rival(i: int, needed: Sequence[set[int]], rest: Sequence[float]) -> bool:
 
 
 def _waits(lanes: Sequence[int], needed: Sequence[set[int]]) -> tuple[tuple[int, ...], ...]:
-    """Return the events that each event waits for, but for those that precede it anyway."""
+    """Return the events that each event waits for, without its predecessors by other ways."""
     before: list[int] = []
     last: dict[int, int] = {}
     waits: list[tuple[int, ...]] = []
