@@ -1,4 +1,4 @@
-"""Where a cotangent is zero by construction, and what differentiation asks of variables that hold numbers."""
+"""Where a cotangent is zero by construction, and variables that hold numbers, as differentiation asks for them."""
 
 from __future__ import annotations
 
