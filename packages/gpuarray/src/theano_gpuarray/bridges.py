@@ -13,12 +13,10 @@ from theano_graph import format_error
 
 from ._errors import ContextError
 from ._libraries import find_library, opened
-from .arrays import asarray
-from .arrays._array import GpuArray
+from .arrays import GpuArray, asarray
 from .arrays._layout import device_dtype, extent
 from .codegen import contiguous_strides
-from .contexts._context import GpuContext
-from .contexts._opening import get_context, list_contexts
+from .contexts import GpuContext, get_context, list_contexts
 
 
 def library(name: str) -> Any:

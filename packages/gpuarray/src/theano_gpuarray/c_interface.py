@@ -12,14 +12,10 @@ import numpy as np
 from theano_graph import format_error, record
 from theano_linker_c.kernels import ConvolutionKernel, ConvolutionTask
 
-from .arrays import asarray, empty
-from .arrays._array import GpuArray, broadcast_array
-from .arrays._layout import dtype_of_typecode, dtype_to_ctype, dtype_to_typecode
+from .arrays import GpuArray, asarray, broadcast_array, dtype_of_typecode, dtype_to_ctype, dtype_to_typecode, empty
 from .codegen import KernelText
-from .contexts._context import GpuContext
-from .contexts._opening import get_context, open_context
-from .kernel_base._launches import GpuKernel, gemm, text_of_program
-from .kernel_base._text import load_w, work_dtype, write_w
+from .contexts import GpuContext, get_context, open_context
+from .kernel_base import GpuKernel, gemm, load_w, text_of_program, work_dtype, write_w
 from .region import run_kernel
 from .types import as_device_value
 

@@ -11,8 +11,7 @@ from numpy.typing import DTypeLike
 
 from theano_graph import format_error
 
-from ..contexts._context import GpuContext
-from ..contexts._opening import get_context, list_contexts
+from ..contexts import GpuContext, get_context, list_contexts
 from ._array import GpuArray, broadcast_array, new_array, same_context, upload
 from ._exchange import CPU, CUDA, CUDA_HOST, OPENCL, open_capsule
 from ._layout import SIZE, SSIZE, ArrayFlags, device_dtype, dtype_of_typecode, dtype_to_ctype, dtype_to_typecode, extent

@@ -13,8 +13,7 @@ from theano_graph import config, format_error
 
 from .._errors import ContextError
 from ..codegen import contiguous_strides
-from ..contexts._context import GpuContext
-from ..contexts._opening import get_context, list_contexts
+from ..contexts import GpuContext, get_context, list_contexts
 from ._exchange import check_device, cuda_interface, dlpack_capsule, dlpack_device
 from ._layout import (
     ArrayFlags,

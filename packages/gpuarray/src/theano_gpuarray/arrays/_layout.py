@@ -16,7 +16,7 @@ from theano_linker_c.scalar import CValue, c_loaded
 
 from ..codegen import KernelText, contiguous_strides
 from ..codegen.text import Signature, store
-from ..contexts._context import GpuContext
+from ..contexts import GpuContext
 
 if TYPE_CHECKING:
     from .._device import Buffer

@@ -12,10 +12,9 @@ from theano_linker_c.compiler import digest
 from theano_linker_c.cop import COp, ParamsType, version_of
 
 from .. import get_include
-from ..arrays._layout import dtype_to_ctype, dtype_to_typecode
-from ..contexts._context import GpuContext
-from ..types._array_type import GpuArrayType
-from ..types._transfers import GpuContextType, gpu_context_type
+from ..arrays import dtype_to_ctype, dtype_to_typecode
+from ..contexts import GpuContext
+from ..types import GpuArrayType, GpuContextType, gpu_context_type
 from ._launches import GpuKernel, Kernel, gemm, parameter_of, text_of_program
 from ._text import (
     code_version,

@@ -11,11 +11,9 @@ import numpy as np
 from theano_graph import format_error
 from theano_linker_c.kernels import MatrixProductKernel
 
-from ..arrays import zeros
-from ..arrays._array import GpuArray
-from ..arrays._layout import SIZE, SSIZE, dtype_to_ctype
+from ..arrays import SIZE, SSIZE, GpuArray, dtype_to_ctype, zeros
 from ..codegen import KernelText
-from ..contexts._context import GpuContext
+from ..contexts import GpuContext
 from ..region import run_kernel
 from ..types import as_device_value
 

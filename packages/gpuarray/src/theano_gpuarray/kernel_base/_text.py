@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import DTypeLike
 
-from ..arrays._layout import dtype_to_ctype
+from ..arrays import dtype_to_ctype
 
 # ---- Words for numbers of limited precision, which are computed with as float32
 

@@ -14,13 +14,10 @@ from theano_graph import Apply, Constant, Variable, config
 from theano_linker_c.kernels import ArrayRoutineKernel, native_kernel
 from theano_linker_c.program import ClusterRule, NodeError, cluster_rule
 
-from ..arrays._array import GpuArray
-from ..contexts._context import find_kept, store_kept
-from ..contexts._opening import get_context
+from ..arrays import GpuArray
+from ..contexts import find_kept, get_context, store_kept
 from ..region import Download, Outline, Region, Step, StepError, StoredRecording, Upload, form_of
-from ..types import DEVICE, DeviceOp, as_device_value, device_kernel
-from ..types._array_type import GpuArrayType
-from ..types._transfers import GpuFromHost, HostFromGpu
+from ..types import DEVICE, DeviceOp, GpuArrayType, GpuFromHost, HostFromGpu, as_device_value, device_kernel
 from .fusion import fuse
 
 # ---- Recordings on disk

@@ -22,7 +22,7 @@ from ..codegen import (
     NoDeviceForm,
     contiguous_strides,
 )
-from ..contexts._context import GpuContext
+from ..contexts import GpuContext
 from ._execution import STATUS_LENGTH, has_products, library_product, planned, wants_deterministic, workspace_of
 
 if TYPE_CHECKING:

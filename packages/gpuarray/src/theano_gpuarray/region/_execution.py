@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from theano_graph import Flag, config, format_error, record
 from theano_linker_c.kernels import Kernel
 
-from ..arrays._array import GpuArray
+from ..arrays import GpuArray
 from ..codegen import (
     Argument,
     ConvolutionPlan,
@@ -27,8 +27,7 @@ from ..codegen import (
     contiguous_strides,
     device_form,
 )
-from ..contexts._context import GpuContext
-from ..contexts._report import has_cudnn
+from ..contexts import GpuContext, has_cudnn
 
 if TYPE_CHECKING:
     from .. import _device

@@ -13,7 +13,7 @@ import numpy as np
 from theano_graph import record
 
 from .._runtime import LaunchList
-from ..arrays._array import GpuArray
+from ..arrays import GpuArray
 from ..codegen import DeviceOperand, contiguous_strides
 from ..codegen._kernel_writer import copy_into
 from ._events import ARENA, Kept, is_moved, moves_of

@@ -12,9 +12,9 @@ import numpy as np
 from theano_graph import record
 
 from .._runtime import LaunchList
-from ..arrays._array import GpuArray
+from ..arrays import GpuArray
 from ..codegen import DeviceOperand, LibraryCall
-from ..contexts._context import GpuContext
+from ..contexts import GpuContext
 from ._events import ARENA, Constants, Event, Explain, Kept, StoredEvents
 from ._execution import extent, has_products, library_product, workspace_of
 from ._steps import Entry, OnHost, Step, record_steps

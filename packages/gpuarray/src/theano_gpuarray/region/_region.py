@@ -14,9 +14,9 @@ from theano_graph import record
 from theano_linker_c.kernels import IndexViewKernel
 
 from .._runtime import Replays
-from ..arrays._array import GpuArray
+from ..arrays import GpuArray
 from ..codegen import DeviceOperand, contiguous_strides
-from ..contexts._context import GpuContext
+from ..contexts import GpuContext
 from ._events import Constants, Explain, Kept
 from ._execution import flags_token, operand_of, upload
 from ._recording import HELD, INPUT, Recording, Replay, StoredRecording, make_recording, restored_recording

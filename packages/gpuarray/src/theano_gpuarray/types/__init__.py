@@ -26,11 +26,9 @@ from theano_linker_c.profiling import device_kind
 from theano_linker_c.program import call_form
 from theano_linker_c.targets import Target
 
-from ..arrays import asarray
-from ..arrays._array import GpuArray
+from ..arrays import GpuArray, asarray
 from ..codegen import NoDeviceForm, device_form
-from ..contexts._context import GpuContext
-from ..contexts._opening import get_context
+from ..contexts import GpuContext, get_context
 from ..region import run_kernel
 from ._array_type import GpuArrayType, context_of, host_type, is_host_array, register_host_type
 from ._transfers import (

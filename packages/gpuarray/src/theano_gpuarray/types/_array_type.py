@@ -14,11 +14,8 @@ from theano_linker_c.scalar import upcast
 
 from .. import get_include
 from .._version import __version__
-from ..arrays import asarray, may_share_memory
-from ..arrays._array import GpuArray
-from ..arrays._layout import dtype_to_ctype, dtype_to_typecode
-from ..contexts._context import GpuContext
-from ..contexts._opening import get_context, list_contexts
+from ..arrays import GpuArray, asarray, dtype_to_ctype, dtype_to_typecode, may_share_memory
+from ..contexts import GpuContext, get_context, list_contexts
 
 # ---- Types of the host
 

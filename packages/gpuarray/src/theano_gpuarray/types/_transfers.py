@@ -23,11 +23,8 @@ from theano_linker_c import as_host, function_cache_depends_on
 from theano_linker_c.profiling import device_kind
 from theano_linker_c.program import call_form
 
-from ..arrays import asarray
-from ..arrays._array import GpuArray
-from ..contexts import identity_of_contexts
-from ..contexts._context import GpuContext
-from ..contexts._opening import get_context, list_contexts
+from ..arrays import GpuArray, asarray
+from ..contexts import GpuContext, get_context, identity_of_contexts, list_contexts
 from ._array_type import ContextCode, GpuArrayType, context_of, host_spec, host_type, set_conversions
 
 # ---- The type of contexts
