@@ -1,6 +1,9 @@
 """Tests of names that modules of Theano had because they imported them."""
 
 import importlib
+import importlib.util
+import pickle
+import pkgutil
 import subprocess
 import sys
 from typing import Any
@@ -17,6 +20,7 @@ from theano.sandbox.rng_mrg import mrg_next_value
 from theano.tensor.elemwise import DimShufflePrinter
 from theano.tensor.opt import MakeVector, MakeVectorPrinter
 from theano.tensor.subtensor import SubtensorPrinter
+from theano.tensor.type_other import SliceType
 from theano.typed_list import Append, TypedListType
 from theano.typed_list.opt import typed_list_inplace_opt
 from theano_testing.tiers import slow
@@ -27,7 +31,7 @@ class TestBorrowedNames(TestCase):
         for module in table():
             for name in [word.split("=")[0] for words in further_names(module).values() for word in words.split()]:
                 with self.subTest(module=module, name=name):
-                    self.assertIsNotNone(getattr(importlib.import_module(module), name))
+                    self.assertTrue(hasattr(importlib.import_module(module), name))
 
     def test_what_they_are(self) -> None:
         self.assertIs(importlib.import_module("theano.tensor.nnet.conv").Apply, importlib.import_module("theano").Apply)
@@ -48,6 +52,63 @@ class TestBorrowedNames(TestCase):
         )
         result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
         self.assertEqual(result.stdout.split(), ["conv2d", "PoolGrad", "EnumList"])
+
+
+class TestModulesWithoutFiles(TestCase):
+    """Modules of Theano 1.0 that are rows of the table are modules like others."""
+
+    def test_ways_to_import(self) -> None:
+        import theano.gof.vm as by_name  # noqa: PLC0415
+        from theano.gof import vm as from_package  # noqa: PLC0415
+
+        module = importlib.import_module("theano.gof.vm")
+        self.assertIs(module, sys.modules["theano.gof.vm"])
+        for other in (by_name, from_package, vars(importlib.import_module("theano.gof"))["vm"]):
+            self.assertIs(other, module)
+        self.assertIs(module.VM_Linker, importlib.import_module("theano_linker_c.linkers").VM_Linker)
+
+    def test_what_modules_have(self) -> None:
+        module = importlib.import_module("theano.compat.six.moves")
+        self.assertEqual(module.__doc__, "Things that Python 2 had elsewhere, or under other names.")
+        self.assertIn("zip_longest", module.__all__)
+        self.assertIn("zip_longest", dir(module))
+        self.assertEqual((module.__package__, hasattr(module, "__file__")), ("theano.compat.six", False))
+        self.assertIs(module.cPickle, pickle)
+        self.assertIs(importlib.reload(module), module)
+        self.assertIsNotNone(importlib.util.find_spec("theano.misc.frozendict"))
+        self.assertIsNone(importlib.util.find_spec("theano.misc.no_such_module"))
+        with self.assertRaises(ModuleNotFoundError):
+            importlib.import_module("theano.compat.six.no_such_module")
+
+    def test_walks_find_them(self) -> None:
+        theano = importlib.import_module("theano")
+        names = {module.name for module in pkgutil.iter_modules(theano.__path__, "theano.")}
+        self.assertLessEqual({"theano.compat", "theano.version", "theano.tensor", "theano.printing"}, names)
+        six = importlib.import_module("theano.compat.six")
+        self.assertEqual([module.name for module in pkgutil.iter_modules(six.__path__)], ["moves"])
+        nnet = {module.name for module in pkgutil.iter_modules(tt.nnet.__path__) if not module.ispkg}
+        self.assertLessEqual({"conv", "corr", "sigm", "bn"}, nnet)
+
+    def test_pickles_name_them(self) -> None:
+        self.assertIs(pickle.loads(b"ctheano.misc.frozendict\nfrozendict\n."), frozendict)
+        self.assertIs(pickle.loads(b"ctheano.tensor.type_other\nSliceType\n."), SliceType)
+
+    def test_functions_of_packages_stay(self) -> None:
+        for package, name in (("scan_module", "scan"), ("compile", "function"), ("tensor", "sort")):
+            with self.subTest(name=name):
+                module = importlib.import_module(f"theano.{package}.{name}")
+                self.assertIsNot(getattr(importlib.import_module(f"theano.{package}"), name), module)
+                self.assertTrue(callable(getattr(module, name)))
+
+    def test_other_names_of_modules(self) -> None:
+        for other, name in (("graph.sched", "gof.sched"), ("scan.utils", "scan_module.scan_utils")):
+            module = importlib.import_module(f"theano.{other}")
+            self.assertIs(module, importlib.import_module(f"theano.{name}"))
+
+    def test_old_places_warn(self) -> None:
+        sys.modules.pop("theano.sandbox.solve", None)
+        with self.assertWarnsRegex(DeprecationWarning, "slinalg"):
+            importlib.import_module("theano.sandbox.solve")
 
 
 class TestPrinters(TestCase):

@@ -98,7 +98,8 @@ def table() -> dict[str, dict[str, str]]:
 
 def further_names(module: str) -> dict[str, str]:
     """Return for each source in the table the names that a module has from it."""
-    return {key: names for key, names in table().get(module, {}).items() if key not in (_DOCSTRING, _WARNING)}
+    row = table().get(module, {})
+    return {key: names for key, names in row.items() if key not in (_DOCSTRING, _WARNING) and names != _SAME}
 
 
 def _has_no_file(module: str) -> bool:
