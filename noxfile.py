@@ -355,7 +355,7 @@ def build_sanitized(session: nox.Session, layer: str, module: str, kind: str) ->
     source, built = ROOT / "packages" / layer, Path(session.create_tmp()).resolve() / kind / layer
     shutil.rmtree(built, ignore_errors=True)
     shutil.copytree(source, built, ignore=shutil.ignore_patterns("tests", "*.so", "build", "__pycache__"))
-    environment = {"CFLAGS": f"{flags} -g -O1", "LDFLAGS": flags, "THEANO_REQUIRE_EXTENSION": "1"}
+    environment = {"CFLAGS": f"{flags} -g", "THEANO_CFLAGS": "-O1", "LDFLAGS": flags, "THEANO_REQUIRE_EXTENSION": "1"}
     with session.chdir(built):
         session.run(python, "setup.py", "--quiet", "build_ext", "--inplace", env=environment, external=True)
     found = [

@@ -66,10 +66,11 @@ def can_compile(python: str) -> bool:
 
 
 def variant_of(item: Layer, python: str) -> str:
-    """Name the dependencies of a wheel besides its sources: nothing, or a Python version and a compiler."""
+    """Name the dependencies of a wheel besides its sources: nothing, or a Python version, a compiler and its flags."""
     if not (item.folder / "setup.py").exists():
         return "any"
-    return describe(python)[0] + ("" if can_compile(python) else "-nocompiler")
+    flags = re.sub(r"[^A-Za-z0-9]+", "-", os.environ.get("THEANO_CFLAGS", "").strip())
+    return describe(python)[0] + (flags if can_compile(python) else "-nocompiler")
 
 
 def stage(item: Layer, target: Path) -> None:

@@ -1,7 +1,7 @@
 """Install the built wheel of one layer, and of the layers below it, into an environment.
 
     python tools/install_layer.py LAYER [--python PATH] [--test] [--with REQUIREMENT ...] [--with-file FILE ...]
-                                  [--constraint REQUIREMENT ...]
+                                  [--constraint REQUIREMENT ...] [--cflags FLAGS]
 
 LAYER may also be the name of an environment that ends with it, such as ``py312-tensor``.
 
@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -79,7 +80,9 @@ def main() -> None:
     parser.add_argument("--constraint", action="append", default=[], metavar="REQUIREMENT")
     parser.add_argument("--wheel", type=Path, help="install this wheel of the layer instead of building it")
     parser.add_argument("--wheels", type=Path, default=WHEELS, help="the folder that keeps the built wheels")
+    parser.add_argument("--cflags", default="-g0", help="for the compiler of C runtimes, behind all others")
     options = parser.parse_args()
+    os.environ.setdefault("THEANO_CFLAGS", options.cflags)
     try:
         install(options)
     except subprocess.CalledProcessError as error:

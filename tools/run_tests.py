@@ -1,11 +1,12 @@
 """Run the tests of one layer with nose2 in several processes, on the installed packages; leave a report in ``reports``.
 
     python tools/run_tests.py LAYER [MODULE ...] [--tests FOLDER] [--tier quick|all] [--jobs N] [--shuffle SEED]
-                              [--slowest N]
+                              [--slowest N] [--without PART ...]
 
 LAYER may also be the name of an environment that ends with it; the report is named after it. MODULE is a part of the
-path of test modules, such as ``rewrites/`` or ``test_modes``; all modules run where none is named. Slow tests run in
-the tier ``all``; where no tier is named, it is that of the environment variable THEANO_TESTS, or ``quick``.
+path of test modules, such as ``rewrites/`` or ``test_modes``; all modules run where none is named, except those with a
+PART in their path. Slow tests run in the tier ``all``; where no tier is named, it is that of the environment variable
+THEANO_TESTS, or ``quick``.
 
 Fails also when the layer would be imported from the source tree, when a module takes too long or ends its process, and
 when no test was run.
@@ -212,12 +213,14 @@ def write_crash_report(report: Path, name: str, problem: str) -> None:
     ElementTree.ElementTree(suite).write(report)
 
 
-def modules_in(tests: Path, requested: Sequence[str]) -> list[Module]:
+def modules_in(tests: Path, requested: Sequence[str], excluded: Sequence[str] = ()) -> list[Module]:
     """List the modules of a folder of tests, the largest first: they tend to take the longest."""
+
+    def has_one(path: Path, words: Sequence[str]) -> bool:
+        return any(word in str(path.relative_to(tests)) for word in words)
+
     paths = sorted(tests.rglob("test_*.py"), key=lambda path: (-path.stat().st_size, path))
-    chosen = [
-        path for path in paths if not requested or any(word in str(path.relative_to(tests)) for word in requested)
-    ]
+    chosen = [path for path in paths if (not requested or has_one(path, requested)) and not has_one(path, excluded)]
     return [Module(path, import_base(path)) for path in chosen]
 
 
@@ -238,7 +241,7 @@ def run_all(item: Layer, tests: Path, name: str, argument: argparse.Namespace) -
     """Run all modules and leave a report; return 0 if all passed."""
     check_installed(item)
     os.environ["THEANO_TESTS"] = argument.tier
-    modules = modules_in(tests, argument.modules)
+    modules = modules_in(tests, argument.modules, argument.without)
     if not modules:
         print(f"no test file was found in {tests}", file=sys.stderr)
         return 1
@@ -272,6 +275,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Run the tests of a layer against what is installed.")
     parser.add_argument("layer", help=f"one of {', '.join(LAYERS)}, or an environment's name that ends with one")
     parser.add_argument("modules", nargs="*", help="parts of the paths of the modules to run")
+    parser.add_argument("--without", action="append", default=[], metavar="PART", help="parts of paths to leave out")
     parser.add_argument("--tests", type=Path, help="another folder of tests than that of the layer")
     parser.add_argument("--tier", choices=("quick", "all"), default=os.environ.get("THEANO_TESTS", "quick"))
     parser.add_argument("--jobs", type=int, default=CORES, help="processes at once (default: one for each processor)")

@@ -1,8 +1,9 @@
 """Builds the C runtime where a C compiler is at hand, and goes on without it where none is.
 
 Set ``THEANO_REQUIRE_EXTENSION=1`` to make a failed build an error, as for wheels that are to be published, and
-``THEANO_PURE=1`` to build a wheel without the runtime, for all systems. Nothing of CUDA or OpenCL is needed: their
-libraries are looked for when a device is asked for.
+``THEANO_PURE=1`` to build a wheel without the runtime, for all systems. ``THEANO_CFLAGS`` are flags
+of the compiler that come behind all others. Nothing of CUDA or OpenCL is needed: their libraries are looked for when a
+device is asked for.
 """
 
 from __future__ import annotations
@@ -50,13 +51,14 @@ def extensions() -> list[Extension]:
     """List the one extension, or nothing where a pure wheel is wanted or there are no C sources."""
     if is_set("THEANO_PURE") or not SOURCES:
         return []
+    flags = ["-O2", "-pthread", "-fvisibility=hidden", *os.environ.get("THEANO_CFLAGS", "").split()]
     return [
         Extension(
             NAME,
             SOURCES,
             depends=HEADERS,
             include_dirs=["src/theano_gpuarray/c"],
-            extra_compile_args=["-O2", "-pthread", "-fvisibility=hidden"],
+            extra_compile_args=flags,
             extra_link_args=["-pthread"],
             libraries=["dl"],
         )

@@ -3,6 +3,7 @@
 Set ``THEANO_REQUIRE_EXTENSION=1`` to make a failed build an error, as for wheels that are to be published, and
 ``THEANO_PURE=1`` to build a wheel without the runtime, for all systems. ``THEANO_FREE_THREADING=1`` builds one that
 does not need the interpreter's lock, for Pythons that are built without it (3.13t and later); an experiment.
+``THEANO_CFLAGS`` are flags of the compiler that come behind all others.
 """
 
 from __future__ import annotations
@@ -64,6 +65,7 @@ def extensions() -> list[Extension]:
     include = [path for path in ("src/theano_linker_c/c", numpy_include()) if path]
     # Arithmetic of lengths wraps around and arrays are read as other types, in kernels as in the runtime.
     flags = ["-O2", "-pthread", "-fvisibility=hidden", "-fwrapv", "-fno-strict-aliasing"]
+    flags += os.environ.get("THEANO_CFLAGS", "").split()
     return [
         Extension(
             NAME,

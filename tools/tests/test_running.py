@@ -94,6 +94,8 @@ class TestRuns(unittest.TestCase):
         (self.tests / "test_b.py").write_text(GOOD)
         self.assertEqual(["test_a"], [module.name for module in modules_in(self.tests, ["deep/"])])
         self.assertEqual(2, len(modules_in(self.tests, [])))
+        (other,) = modules_in(self.tests, [], ["deep/"])
+        self.assertNotEqual("test_a", other.name)
 
 
 class TestSlots(unittest.TestCase):

@@ -183,6 +183,12 @@ class TestWheelFingerprint(FolderTestCase):
         with mock.patch.dict("os.environ", {"CC": "/nonexistent/cc"}):
             tag = f"cp{sys.version_info[0]}{sys.version_info[1]}-nocompiler"
             self.assertEqual(tag, build_wheels.variant_of(self.item, sys.executable))
+        with (
+            mock.patch.dict("os.environ", {"THEANO_CFLAGS": "-O1 -g0"}),
+            mock.patch.object(build_wheels, "can_compile", return_value=True),
+        ):
+            tag = f"cp{sys.version_info[0]}{sys.version_info[1]}-O1-g0"
+            self.assertEqual(tag, build_wheels.variant_of(self.item, sys.executable))
 
 
 class TestReleases(FolderTestCase):

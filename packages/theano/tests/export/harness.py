@@ -16,8 +16,14 @@ __all__ = ["STRICT", "Exported", "check"]
 _TOLERANCES = {"float64": 1e-9, "float32": 2e-4, "float16": 4e-3}
 
 
-def check(fn: Any, *calls: Sequence[Any], arguments: Sequence[str] = ("-O1",), tolerance: float | None = None) -> None:
+#: The level of optimisation of what is not compiled at another one, too.
+_LEVEL = ("-O1",)
+
+
+def check(fn: Any, *calls: Sequence[Any], arguments: Sequence[str] = _LEVEL, tolerance: float | None = None) -> None:
     """Compare exported code with the function, with lengths that calls decide; in the slow tier with known ones, too.
+
+    Code of known lengths tells a compiler more: where both are compiled, the other one is not optimised.
 
     Parameters
     ----------
@@ -32,8 +38,9 @@ def check(fn: Any, *calls: Sequence[Any], arguments: Sequence[str] = ("-O1",), t
     """
     inputs = [item.variable for item in fn.maker.inputs if not item.implicit]
     reference = {v: np.shape(value) for v, value in zip(inputs, calls[0], strict=True)}
-    for shapes in (None,) if is_quick() else (None, reference):
-        exported = Exported(fn, shapes, static=shapes is not None, arguments=arguments)
+    plain = arguments if is_quick() or arguments != _LEVEL else ("-O0",)
+    for shapes, level in ((None, plain),) if is_quick() else ((None, plain), (reference, arguments)):
+        exported = Exported(fn, shapes, static=shapes is not None, arguments=level)
         for values in calls:
             if shapes is not None and any(np.shape(v) != reference[x] for x, v in zip(inputs, values, strict=True)):
                 continue
