@@ -29,6 +29,9 @@ from ._core._ops import batch_length, fronted, padded, stack_of
 from ._core._type import TensorType, tensor_type
 from .elemwise import switch
 
+#: Earlier names of its parts are found beneath it: see `_module_aliases`.
+__path__: list[str] = []
+
 
 class IfElse(Op):
     """The first group of inputs where the condition is true, otherwise the second.

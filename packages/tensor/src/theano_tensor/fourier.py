@@ -20,6 +20,9 @@ from .creation import arange
 from .elemwise import cast, dimshuffle, eq, or_, sqrt, switch
 from .shape import as_length, lengths_of, reshape, shape_i, static_int
 
+#: Earlier names of its parts are found beneath it: see `_module_aliases`.
+__path__: list[str] = []
+
 # ---- The scale of transforms
 
 _NORMS = (None, "ortho", "no_norm")

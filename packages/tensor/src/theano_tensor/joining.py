@@ -31,6 +31,9 @@ from .shape import (
     static_int,
 )
 
+#: Earlier names of its parts are found beneath it: see `_module_aliases`.
+__path__: list[str] = []
+
 
 class Join(TensorOp):
     """Tensors one after the other along an axis; inputs are the axis and the tensors.

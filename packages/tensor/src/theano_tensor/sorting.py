@@ -20,6 +20,9 @@ from .elemwise import abs_, cast, dimshuffle
 from .indexing import inc_subtensor
 from .shape import as_length, flatten, lengths_of, shape_i, static_int
 
+#: Earlier names of its parts are found beneath it: see `_module_aliases`.
+__path__: list[str] = []
+
 # ---- Elements in ascending order along an axis, and the numbers that bring them there
 
 _KINDS = ("quicksort", "mergesort", "heapsort", "stable")

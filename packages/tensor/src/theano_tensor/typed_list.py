@@ -25,6 +25,9 @@ from ._core._convert import as_tensor_variable
 from ._core._dtypes import TensorLike
 from ._core._type import TensorType
 
+#: Earlier names of its parts are found beneath it: see `_module_aliases`.
+__path__: list[str] = []
+
 # ---- The type of lists, and its variables
 
 

@@ -23,6 +23,9 @@ from ._parse import Layout, array_ndim, array_shape, check_arrays, consumed, is_
 from ._subtensor import check_values, fitting_part, index_pattern, out_of_range, slice_length, sum_to
 from .entries import Entries, Slice, Symbol, as_python, count_symbols, entries_text, fill_in, from_python, known_number
 
+#: Earlier names of its parts are found beneath it: see `_module_aliases`.
+__path__: list[str] = []
+
 # ---- Parts of tensors by arrays of integers and truth values: copies of the selected elements
 #
 # The index is that of NumPy. Where arrays are broadcast against each other, only dimensions that are declared
