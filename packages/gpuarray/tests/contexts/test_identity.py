@@ -9,7 +9,7 @@ from typing import Any
 from unittest import mock
 
 from theano_gpuarray import contexts
-from theano_gpuarray.contexts import _opening, identity_of_contexts, identity_of_device, open_context, reg_context
+from theano_gpuarray.contexts import _devices, identity_of_contexts, identity_of_device, open_context, reg_context
 
 
 class TestDevices(unittest.TestCase):
@@ -45,17 +45,17 @@ class TestDevices(unittest.TestCase):
                 library.write(content)
                 library.flush()
                 contexts._known.clear()
-                with mock.patch.dict(_opening._open_drivers.libraries, {"null": {"cublas": library.name}}):
+                with mock.patch.dict(_devices._open_drivers.libraries, {"null": {"cublas": library.name}}):
                     texts.append(identity_of_device(self.context))
         contexts._known.clear()
-        with mock.patch.dict(_opening._open_drivers.libraries, {"null": {"cublas": library.name}}):
+        with mock.patch.dict(_devices._open_drivers.libraries, {"null": {"cublas": library.name}}):
             texts.append(identity_of_device(self.context))  # it is gone
         self.assertEqual(len(set(texts)), 4)
 
 
 class TestContexts(unittest.TestCase):
     def setUp(self) -> None:
-        change = mock.patch.dict(_opening._registered, clear=True)
+        change = mock.patch.dict(_devices._registered, clear=True)
         change.start()
         self.addCleanup(change.stop)
 

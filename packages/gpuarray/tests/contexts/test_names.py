@@ -22,7 +22,7 @@ from theano_gpuarray.contexts import (
     parse_device,
     reg_context,
 )
-from theano_gpuarray.contexts._opening import preallocated_bytes
+from theano_gpuarray.contexts._devices import preallocated_bytes
 from theano_testing.gpuarray import needs_opencl
 
 

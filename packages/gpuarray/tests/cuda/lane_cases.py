@@ -167,7 +167,7 @@ class TestLanes(cuda_cases.Case):
     def test_the_flag_that_allows_lanes(self) -> None:
         for single, lanes in ((True, 1), (False, 2)):
             with (
-                patch("theano_gpuarray.contexts._opening.open_driver", return_value=driver),
+                patch("theano_gpuarray.contexts._devices.open_driver", return_value=driver),
                 config.change_flags(gpuarray__single_stream=single),
             ):
                 self.assertEqual(lanes, open_context("cuda0").lanes)

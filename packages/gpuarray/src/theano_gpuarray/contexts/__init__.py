@@ -12,7 +12,7 @@ from theano_graph import ConfigError, config, format_error, warn_user
 from .._errors import ContextError, ContextNotDefined, DeviceUnavailable, LibraryNotFound
 from .._flags import parse_contexts
 from ._context import GpuContext, device_identity, find_kept, store_kept
-from ._opening import (
+from ._devices import (
     device_names,
     get_context,
     list_contexts,

@@ -13,7 +13,7 @@ from .._errors import DeviceUnavailable, LibraryNotFound
 from .._libraries import LIBRARIES, cuda_of_driver, find_library
 from .._runtime import DeviceError, is_built
 from ._context import GpuContext
-from ._opening import device_names, get_context, list_contexts, open_driver
+from ._devices import device_names, get_context, list_contexts, open_driver
 
 # ---- cuDNN: the library, whether its header fits, and the flag ``dnn.enabled``
 
