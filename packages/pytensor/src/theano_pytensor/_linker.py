@@ -42,10 +42,11 @@ class TheanoLinker(JITLinker):  # type: ignore[misc]  # the base has no types
 
     def fgraph_convert(self, fgraph: Any, **options: Any) -> Any:
         """Return our function for a graph."""
-        translation = Translation()
+        overwritten = getattr(fgraph, "destroyers", lambda variable: ())
+        donated = {v for v in fgraph.inputs if overwritten(v) and len(fgraph.clients[v]) == 1}
+        translation = Translation(donated=frozenset(donated))
         inputs = [engine_variable(variable) for variable in fgraph.inputs]
         outputs = translation.graph(fgraph, inputs)
-        overwritten = getattr(fgraph, "destroyers", lambda variable: ())
         function = theano.function(
             [
                 In(ours, mutable=bool(overwritten(variable)), borrow=True)
@@ -54,6 +55,7 @@ class TheanoLinker(JITLinker):  # type: ignore[misc]  # the base has no types
             ],
             [as_variable(output) for output in outputs],
             on_unused_input="ignore",
+            accept_inplace=bool(donated),
             name=getattr(fgraph, "name", None),
         )
         function.trust_input = True
