@@ -20,7 +20,7 @@ __all__ = [
     "special_functions",
 ]
 
-_FILES = ("gamma.h", "errors.h", "bessel.h", "incomplete.h")
+_FILES = ("gamma.h", "errors.h", "bessel.h", "incomplete.h", "hypergeometric.h")
 _PREFIX = "theano_special_"
 #: Name in `scipy.special` -> number of arguments, as the classes of ops declare it.
 _arguments: dict[str, int] = {}
