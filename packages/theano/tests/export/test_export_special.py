@@ -44,7 +44,7 @@ class TestSpecial(unittest.TestCase):
 
     @slow
     def test_inverses_and_scaled_functions(self) -> None:
-        """Inverses of incomplete functions, scaled Bessel functions, Owen's and Gauss's functions; no value, and ends."""
+        """Inverses of incomplete functions, scaled Bessel functions, the functions of Owen and Gauss; edges."""
         a, b, p = T.dvectors("a", "b", "p")
         out = [op(a, p) for op in (T.gammaincinv, T.gammainccinv, T.ive, T.kve, T.owens_t)]
         out += [T.betaincinv(a, b, p), T.hyp2f1(a, b, b + 0.3, 2 * p - 1.2)]

@@ -219,10 +219,12 @@ static double theano_gamma_inverse(double a, double part, int upper) {
 }
 
 static double theano_gamma_inverse_of(double a, double part, int upper) {
-    if (!(a > 0 && part >= 0 && part <= 1) || isinf(a))
+    if (!(a >= 0 && part >= 0 && part <= 1))
         return (double)NAN;
     if (part == 0 || part == 1)
         return (part == 1) == upper ? 0 : (double)INFINITY;
+    if (a == 0 || isinf(a))
+        return (double)NAN;
     return part > 0.5 ? theano_gamma_inverse(a, 1 - part, !upper) : theano_gamma_inverse(a, part, upper);
 }
 
