@@ -50,7 +50,11 @@ class Lapack(Op):
     ) -> None:
         """Compute by SciPy."""
         free = [place in self.overwritten and x.flags.writeable for place, x in enumerate(inputs)]
-        results = TASKS[self.task](*inputs, *self.options, free=free)
+        if len(self.kinds) == 1 and not inputs[-1].size:
+            # LAPACK takes no empty matrices; the result has the shape of the last operand.
+            results: Sequence[Any] = [inputs[-1].copy()]
+        else:
+            results = TASKS[self.task](*inputs, *self.options, free=free)
         for cell, result, kind in zip(output_storage, results, self.kinds, strict=True):
             cell[0] = np.asarray(result, dtype=getattr(kind, "dtype", None))
 
@@ -124,6 +128,8 @@ def _cholesky(a: Any, lower: bool, free: Sequence[bool]) -> list[Any]:
 
 
 def _packed(a: Any, free: Sequence[bool]) -> list[Any]:
+    if not a.size:
+        return [a.copy(), np.zeros(0, "int32")]
     factors, pivots, _ = _of("getrf", a)(a, overwrite_a=free[0])
     return [factors, pivots]
 
@@ -135,7 +141,7 @@ def _lower_upper(a: Any, permuted: bool, as_indices: bool, free: Sequence[bool])
         order[[row, other]] = order[[other, row]]
     places = np.argsort(order)
     lower, upper = np.tril(factors, -1), np.triu(factors)
-    np.fill_diagonal(lower, 1)
+    lower[np.diag_indices(len(a))] = 1
     if permuted:
         return [lower[places], upper]
     return [places if as_indices else np.eye(len(a))[places], lower, upper]
