@@ -34,7 +34,10 @@ WAYS = (("", False, False), ("@rewritten", True, False), ("@relaxed", False, Tru
 #: Why tests do not pass: a pattern of ``test<tab>error``, in the order in which they are tried, and whether the test
 #: looks at numba or JAX alone. The error of a test that passes but for an expectation is that expectation.
 REASONS: Mapping[str, tuple[str, bool]] = {
-    r"\twarns \w+: (none|other words)$": ("passes, but for a warning that the back-end cannot do something", True),
+    r"\twarns \w+: (none|other words|PerformWarning)$": (
+        "passes, but for a warning that the back-end cannot do something",
+        True,
+    ),
     r"\traises (NotImplementedError|NonConcreteBooleanIndexError): none$": (
         "passes, but for an error that the back-end cannot do something",
         True,
@@ -49,7 +52,6 @@ REASONS: Mapping[str, tuple[str, bool]] = {
     ),
     r"isinstance\(.*BlockwiseWithCoreShape": ("looks at the op that PyTensor's rewrites for numba leave", True),
     r"test_funcify_dispatch_interop\t.*not a NumPy array": ("registers functions with numba", True),
-    r"PerformWarning": ("an op that the test itself defines, by PyTensor's `perform`, with our warning of it", False),
     r"get_item_\w+_grad.*Mismatched elements": (
         "gradients by elements that are read twice: ours add up, PyTensor's keep the last",
         False,
