@@ -4,7 +4,7 @@
 Each test writes one line to the file that `SUITE_OUTCOMES` names: its name, the outcome, and the reason.
 
 With ``SUITE_RELAXED=1`` tests may ask for warnings and errors that do not come, and all else in them has to hold: the
-line tells what did not come. So a test that asks for a warning that numba cannot do something is seen to pass but for
+line names the missing ones. So a test that asks for a warning that numba cannot do something is seen to pass but for
 the warning.
 """
 
@@ -39,7 +39,7 @@ REWRITTEN = os.environ.get("SUITE_REWRITTEN") == "1"
 #: With "1", warnings and errors that a test asks for may be left out.
 RELAXED = os.environ.get("SUITE_RELAXED") == "1"
 
-#: What the test that runs has asked for and did not get.
+#: The expectations of the running test that did not come.
 missed: list[str] = []
 
 NOT_FOR_NUMBA = pytensor.link.numba.linker.NumbaLinker.incompatible_rewrites
@@ -112,11 +112,11 @@ class Expectation:
 
 
 def relaxed(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `pytest.warns` or `pytest.raises` that notes what does not come."""
+    """Return `pytest.warns` or `pytest.raises` that notes a missing one."""
 
     def context(expected: Any = Warning, *arguments: Any, **options: Any) -> Any:
-        made = original(expected, *arguments, **options)
-        return Expectation(name, made, expected) if hasattr(made, "__enter__") else made
+        manager = original(expected, *arguments, **options)
+        return Expectation(name, manager, expected) if hasattr(manager, "__enter__") else manager
 
     return context
 
