@@ -38,6 +38,10 @@ REASONS: Mapping[str, tuple[str, bool]] = {
         "passes, but for a warning that the back-end cannot do something",
         True,
     ),
+    r"link/jax/.*\twarns \w+: none / raises (NotImplementedError|TypeError): none$": (
+        "passes, but for a warning and an error that the back-end cannot do something",
+        True,
+    ),
     r"\traises (NotImplementedError|NonConcreteBooleanIndexError): none$": (
         "passes, but for an error that the back-end cannot do something",
         True,
