@@ -66,6 +66,12 @@ REASONS: Mapping[str, tuple[str, bool]] = {
     ),
     r"mvnormal_cov.*not positive definite": ("asks for draws by JAX where the matrix has no factor", True),
     r"assert not np.True_|is array\(": ("asks that an input is overwritten or returned; ours may, and does not", False),
+    r"test_pinv_hermitian\t.*allclose": ("asks that the inverse of a matrix that is not Hermitian is wrong", False),
+    r"DID NOT (RAISE|WARN)": ("a warning or an error does not come; not yet run without this expectation", False),
+    r"Regex pattern did not match|lengths for|batched_dot: shapes|object mode": (
+        "an error has other words or another class; not yet run without this expectation",
+        False,
+    ),
     r"== \{0|len\(|inner_graph": ("looks at nodes of PyTensor's rewrites", False),
 }
 COLUMNS = ("run", "passed", "again", "own", "left")
