@@ -87,8 +87,8 @@ HEAD = """# PyTensor's tests of its linkers
 
 PyTensor's own tests of its back-ends numba and JAX, run with the mode `"THEANO"` in their place. The page is written by
 `tools/pymc/run_suite.py`, which says how to run them. Left out are tests that PyTensor skips or expects to fail.
-Tests of the back-end alone ask for its warnings, arrays or node types. Where a test "passes, but for" an expectation, it
-has passed in a run with that expectation left out.
+Tests of the back-end alone ask for its warnings, arrays or node types. A test that "passes, but for" an expectation
+has passed in a run with that one left out.
 
 """
 
