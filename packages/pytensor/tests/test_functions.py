@@ -67,6 +67,30 @@ class TestFunctions(unittest.TestCase):
             self.assertEqual(4.0, pytensor.function([S], S * 2)(2.0))
         self.assertEqual(4.0, pytensor.function([S], S * 2, mode=pytensor.compile.mode.Mode("theano"))(2.0))
 
+    def test_updates_overwrite_shared_variables_and_no_results(self) -> None:
+        first, second = pytensor.shared(np.arange(4.0)), pytensor.shared(np.ones(4))
+        updates = {first: first + second, second: first}
+        f = pytensor.function([], [first, first[::2], second * 2], updates=updates, mode="THEANO")
+        a, b, seen = np.arange(4.0), np.ones(4), []
+        for _ in range(4):
+            seen.append((f(), [a, a[::2], b * 2]))
+            a, b = a + b, a
+        for results, expected in seen:
+            for x, y in zip(results, expected, strict=True):
+                np.testing.assert_array_equal(x, y)
+        np.testing.assert_array_equal(first.get_value(), a)
+        np.testing.assert_array_equal(second.get_value(), b)
+
+    def test_generators_with_updates_are_moved_themselves(self) -> None:
+        rng = pytensor.shared(np.random.default_rng(1))
+        after, numbers = pt.random.normal(size=2, rng=rng).owner.outputs
+        f = pytensor.function([], numbers, updates={rng: after}, mode="THEANO")
+        state = rng.get_value(borrow=True)
+        expected = np.random.default_rng(1)
+        for _ in range(3):
+            np.testing.assert_array_equal(f(), expected.normal(size=2))
+        self.assertIs(rng.get_value(borrow=True), state)
+
     def test_shared_variables_and_updates(self) -> None:
         total = pytensor.shared(1.0)
         f = pytensor.function([S], total * 2, updates={total: total + S}, mode="THEANO")

@@ -9,12 +9,14 @@ import pytensor
 import pytensor.sparse as ps
 import pytensor.tensor as pt
 import scipy.sparse
-from pytensor import typed_list
+from pytensor import In, typed_list
+from pytensor.compile.mode import Mode
+from pytensor.graph.rewriting.db import RewriteDatabaseQuery
 from pytensor.tensor import slinalg
 from pytensor.tensor.slinalg import pivot_to_permutation
 from pytensor_values import check
 
-import theano_pytensor as theano_pytensor
+from theano_pytensor import TheanoLinker, report
 
 RNG = np.random.default_rng(1)
 SQUARE = RNG.normal(size=(3, 3)) + 4 * np.eye(3)
@@ -26,6 +28,11 @@ COLUMNS, VECTOR = RNG.normal(size=(3, 2)), RNG.normal(size=3)
 def definite(x: pt.TensorVariable) -> pt.TensorVariable:
     """Return a positive definite matrix, or a stack of them."""
     return pt.matmul(x, x.mT) + pt.eye(3)
+
+
+def definite_value() -> np.ndarray:
+    """Return a positive definite matrix of which all elements differ, in the memory of rows."""
+    return np.ascontiguousarray(SQUARE @ SQUARE.T)
 
 
 class TestLinearAlgebra(unittest.TestCase):
@@ -85,6 +92,11 @@ class TestLinearAlgebra(unittest.TestCase):
         q, r = f(SQUARE + 1j)
         np.testing.assert_allclose(q @ r, SQUARE + 1j)
 
+    def test_factors_with_pivots_or_as_lapack_leaves_them(self) -> None:
+        outputs = [pt.linalg.qr(A, mode=mode, pivoting=True) for mode in ("full", "economic", "r", "raw")]
+        outputs += [pt.linalg.qr(A, mode="raw"), pt.linalg.qr(S, pivoting=True)]
+        check([A, S], [part for parts in outputs for part in parts], SQUARE, STACK)
+
     def test_forms_of_schur(self) -> None:
         outputs = [*slinalg.schur(A), *slinalg.schur(A, output="complex", sort="lhp"), *slinalg.qz(A, A.T + 1)]
         check([A], [*outputs, *slinalg.qz(A, A.T, return_eigenvalues=True)], SQUARE - 4 * np.eye(3))
@@ -96,6 +108,68 @@ class TestLinearAlgebra(unittest.TestCase):
             pt.linalg.solve_sylvester(A, A.T, A),
         ]
         check([A, V], [*outputs, pt.grad(outputs[0].sum(), A)], SQUARE, VECTOR)
+
+
+#: Inputs, and outputs by them, of which the last input may be overwritten.
+OVERWRITING = {
+    "solve": ([A, B], [pt.linalg.solve(A, B)]),
+    "of one vector": ([A, V], [pt.linalg.solve(A, V)]),
+    "symmetric": ([A, B], [pt.linalg.solve(A, B, assume_a="sym")]),
+    "definite": ([A, B], [pt.linalg.solve(A, B, assume_a="pos")]),
+    "three diagonals": ([A, B], [pt.linalg.solve(A, B, assume_a="tridiagonal")]),
+    "triangle": ([A, B], [pt.linalg.solve_triangular(A, B, lower=True)]),
+    "unit triangle": ([A, B], [pt.linalg.solve_triangular(A, B, unit_diagonal=True)]),
+    "by a factor": ([A, B], [pt.linalg.cho_solve((A, True), B)]),
+    "matrix": ([B, A], [pt.linalg.solve(A, B)]),
+    "symmetric matrix": ([B, A], [pt.linalg.solve(A, B, assume_a="sym")]),
+    "definite matrix": ([B, A], [pt.linalg.solve(A, B, assume_a="pos")]),
+    "cholesky": ([A], [pt.linalg.cholesky(A)]),
+    "upper": ([A], [pt.linalg.cholesky(A, lower=False)]),
+    "lu": ([A], list(slinalg.lu(A))),
+    "indices": ([A], list(slinalg.lu(A, p_indices=True))),
+    "permuted": ([A], list(slinalg.lu(A, permute_l=True))),
+    "packed": ([A], list(slinalg.lu_factor(A))),
+    "qr": ([A], list(pt.linalg.qr(A))),
+    "schur": ([A], list(slinalg.schur(A))),
+}
+REWRITTEN = RewriteDatabaseQuery(include=["fast_run", "numba"], exclude=["cxx_only", "BlasOpt", "fusion"])
+
+
+class TestOverwriting(unittest.TestCase):
+    """Linear algebra in the memory of inputs that a function may overwrite."""
+
+    def test_what_may_be_overwritten_is(self) -> None:
+        values = {A: definite_value(), B: COLUMNS, V: VECTOR}
+        for name, (inputs, outputs) in OVERWRITING.items():
+            *others, last = inputs
+            free = pytensor.function([*others, In(last, mutable=True)], outputs, mode=Mode(TheanoLinker(), REWRITTEN))
+            plain = pytensor.function(inputs, outputs, mode="THEANO")
+            self.assertEqual(report(free).performed, {}, name)
+            for order in "FC":
+                operands = [values[x].copy(order) for x in inputs]
+                results = free(*operands)
+                for result, expected in zip(results, plain(*(values[x] for x in inputs)), strict=True):
+                    np.testing.assert_allclose(result, expected, rtol=1e-9, atol=1e-12, strict=True, err_msg=name)
+                *kept, written = zip(operands, inputs, strict=True)
+                self.assertTrue(all((x == values[v]).all() for x, v in kept), name)
+                if order == "F":
+                    self.assertFalse((written[0] == values[written[1]]).all(), name)
+            frozen = [values[x].copy("F") for x in inputs]
+            frozen[-1].flags.writeable = False
+            free(*frozen)
+            np.testing.assert_array_equal(frozen[-1], values[last], err_msg=name)
+
+    def test_an_input_that_others_read_is_kept(self) -> None:
+        outputs = [pt.linalg.solve(A, B), B + 1]
+        f = pytensor.function([A, In(B, mutable=True)], outputs, mode=Mode(TheanoLinker(), REWRITTEN))
+        columns = COLUMNS.copy("F")
+        x, more = f(SQUARE, columns)
+        np.testing.assert_allclose(SQUARE @ x, COLUMNS)
+        np.testing.assert_allclose(more, COLUMNS + 1)
+
+    def test_empty_matrices(self) -> None:
+        f = pytensor.function([A, In(B, mutable=True)], pt.linalg.solve(A, B), mode=Mode(TheanoLinker(), REWRITTEN))
+        self.assertEqual(f(np.zeros((0, 0)), np.zeros((0, 2))).shape, (0, 2))
 
 
 class TestAxes(unittest.TestCase):

@@ -58,6 +58,11 @@ class TestParts(unittest.TestCase):
             x[0, 1, 2]
         with self.assertRaisesRegex(IndexError, "row 7 is out of range for 5"):
             run([x], x[7, 0], sparse_value("csr", (5, 6)))
+        i, rows = T.lvector("i"), S.as_sparse_variable(sparse_value("csr", (1, 6)))
+        for change in (S.get_item_list_grad(x, i, rows), S.get_item_2lists_grad(x, i, i, T.as_tensor_variable([1.0]))):
+            for number in (5, -6):
+                with self.assertRaisesRegex(IndexError, f"{number} is out of range for 5"):
+                    run([x, i], change, sparse_value("csr", (5, 6)), np.array([number]))
 
     def test_gradients(self) -> None:
         for format in FORMATS:

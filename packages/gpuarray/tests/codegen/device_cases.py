@@ -22,10 +22,6 @@ from theano_testing.gpuarray import tested_device
 DEVICES = ("cpu", "card")
 
 
-#: Scalar ops that SciPy alone computes: they have no text in C, and stay on the CPU.
-WITHOUT_TEXT = frozenset({"betaincinv", "gammainccinv", "gammaincinv", "hyp2f1", "ive", "kve", "owens_t"})
-
-
 @cache
 def contexts() -> dict[str, GpuContext]:
     """Return two contexts: forms write text for a CPU in one, and for a graphics card in the other."""

@@ -6,6 +6,7 @@ import re
 import unittest
 from fractions import Fraction
 
+import numpy as np
 from scipy import special
 
 from theano_linker_c.scalar import called_special_functions, special_definitions, special_functions
@@ -57,6 +58,10 @@ class TestSpecialText(unittest.TestCase):
 
     def test_the_expansion_for_large_parameters(self) -> None:
         self.assertEqual(numbers("theano_gamma_large"), [c for row in temme(22, 4) for c in row])
+
+    def test_the_points_and_weights_of_the_integral_of_owen(self) -> None:
+        points, weights = np.polynomial.legendre.leggauss(16)
+        np.testing.assert_allclose(numbers("theano_owen_integral"), [*points[8:], *weights[8:]], rtol=1e-14)
 
     def test_what_a_function_calls_comes_first(self) -> None:
         texts = special_definitions(["betainc", "gammaln"])

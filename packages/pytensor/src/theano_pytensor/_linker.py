@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pytensor import config
+from pytensor.compile.function.types import Supervisor
 from pytensor.compile.mode import Mode, predefined_linkers, predefined_modes, register_linker, register_mode
 from pytensor.graph.rewriting.db import RewriteDatabaseQuery
 from pytensor.link.basic import JITLinker
@@ -13,7 +14,7 @@ from pytensor.scalar.basic import ScalarType
 from pytensor.tensor.type_other import NoneTypeT
 
 import theano
-from theano import In
+from theano import In, Out
 
 from . import rules as rules
 from ._report import Report, announce
@@ -42,18 +43,27 @@ class TheanoLinker(JITLinker):  # type: ignore[misc]  # the base has no types
 
     def fgraph_convert(self, fgraph: Any, **options: Any) -> Any:
         """Return our function for a graph."""
-        translation = Translation()
+        overwritten = getattr(fgraph, "destroyers", lambda variable: ())
+        donated = {v for v in fgraph.inputs if overwritten(v) and len(fgraph.clients[v]) == 1}
+        translation, free = Translation(donated=frozenset(donated)), _may_be_overwritten(fgraph)
+        updated = getattr(fgraph, "update_mapping", None) or {}
         inputs = [engine_variable(variable) for variable in fgraph.inputs]
         outputs = translation.graph(fgraph, inputs)
-        overwritten = getattr(fgraph, "destroyers", lambda variable: ())
         function = theano.function(
             [
-                In(ours, mutable=bool(overwritten(variable)), borrow=True)
+                In(ours, mutable=variable in free or bool(overwritten(variable)), borrow=True)
                 for variable, ours in zip(fgraph.inputs, inputs, strict=True)
                 if ours is not None
             ],
-            [as_variable(output) for output in outputs],
+            # What updates an input that is overwritten may lie in its memory.
+            [
+                Out(as_variable(output), borrow=fgraph.inputs[updated[k]] in free)
+                if k in updated
+                else as_variable(output)
+                for k, output in enumerate(outputs)
+            ],
             on_unused_input="ignore",
+            accept_inplace=bool(donated),
             name=getattr(fgraph, "name", None),
         )
         function.trust_input = True
@@ -96,6 +106,12 @@ class TheanoLinker(JITLinker):  # type: ignore[misc]  # the base has no types
         call: Any = thunk_with_numbers if numbers else thunk
         call.inputs, call.outputs, call.lazy = inputs, outputs, False
         return [call], [v.owner for v in self.fgraph.outputs if v.owner is not None][:1], function
+
+
+def _may_be_overwritten(fgraph: Any) -> frozenset[Any]:
+    """Return the inputs that PyTensor does not protect: shared variables with updates, and what is given away."""
+    supervisor = next((part for part in fgraph._features if isinstance(part, Supervisor)), None)
+    return frozenset() if supervisor is None else frozenset(fgraph.inputs).difference(supervisor.protected)
 
 
 THEANO = Mode(TheanoLinker(), RewriteDatabaseQuery(include=["minimum_compile"]))

@@ -52,6 +52,13 @@ class Site:
         """The outputs of the node, which tell the types of the results."""
         return self.node.outputs
 
+    @property
+    def overwritten(self) -> tuple[int, ...]:
+        """The inputs that the node overwrites, of those whose memory the caller of the function gives away."""
+        destroyed = getattr(self.op, "destroy_map", None) or {}
+        places = {place for places in destroyed.values() for place in places}
+        return tuple(sorted(k for k in places if self.node.inputs[k] in self.translation.donated))
+
 
 Rule: TypeAlias = Callable[[Site], Any]
 """Returns our variable for the one output of a node, or a sequence of them."""

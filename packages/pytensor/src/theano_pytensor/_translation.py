@@ -31,11 +31,14 @@ class Translation:
         For each op whose own `perform` runs, why, one entry a node.
     nodes : dict of Origin to Apply
         The node of PyTensor that made an origin of our nodes.
+    donated : frozenset
+        The inputs of the function whose memory its caller gives away, each read by one node alone.
     """
 
     translated: Counter[str] = field(default_factory=Counter)
     performed: dict[str, list[str]] = field(default_factory=dict)
     nodes: dict[int, tuple[Origin, Any]] = field(default_factory=dict)
+    donated: frozenset[Any] = frozenset()
 
     def graph(self, fgraph: Any, inputs: Sequence[Any]) -> list[Any]:
         """Return our variables for the outputs of a function graph, given those for its inputs."""

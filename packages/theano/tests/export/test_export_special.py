@@ -43,6 +43,17 @@ class TestSpecial(unittest.TestCase):
         check(theano.function([a, x], out), values, tolerance=1e-9)
 
     @slow
+    def test_inverses_and_scaled_functions(self) -> None:
+        """Inverses of incomplete functions, scaled Bessel functions, the functions of Owen and Gauss; edges."""
+        a, b, p = T.dvectors("a", "b", "p")
+        out = [op(a, p) for op in (T.gammaincinv, T.gammainccinv, T.ive, T.kve, T.owens_t)]
+        out += [T.betaincinv(a, b, p), T.hyp2f1(a, b, b + 0.3, 2 * p - 1.2)]
+        values = np.exp(RNG.uniform(-2, 3, 200)), np.exp(RNG.uniform(-2, 3, 200)), RNG.uniform(0, 0.999, 200)
+        edges = np.array([1.0, 0.0, -1.0, 2.5, np.nan, 3]), np.full(6, 2.0), np.array([0.0, 0.5, 0.5, 1, 0.5, np.nan])
+        with np.errstate(all="ignore"):
+            check(theano.function([a, b, p], out), values, edges, tolerance=1e-12)
+
+    @slow
     def test_bessel_orders(self) -> None:
         """Whole orders and any others, constant or not."""
         x, v = T.dvector("x"), T.dvector("v")

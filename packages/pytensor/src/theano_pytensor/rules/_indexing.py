@@ -48,7 +48,9 @@ def _changed(site: Site) -> Any:
     part = x[index_of(op, indices)]
     if op.set_instead_of_inc:
         return T.set_subtensor(part, y)
-    return T.inc_subtensor(part, y, ignore_duplicates=getattr(op, "ignore_duplicates", False))
+    once = getattr(op, "ignore_duplicates", False)
+    # Other forms overwrite what they may by themselves.
+    return T.inc_subtensor(part, y, inplace=once and bool(site.overwritten), ignore_duplicates=once)
 
 
 @rule("tensor.AdvancedSubtensor1")

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 import theano.tensor as T
 from theano.tensor import nlinalg, slinalg
 
+from .._lapack import Lapack
 from .._table import NoRule, Rule, Site, rule
+from .._types import engine_type
 
 STACKED: set[str] = set()
 """The classes whose rules take stacks."""
@@ -25,6 +29,19 @@ def transposed(x: Any) -> Any:
     return x.dimshuffle([*range(x.ndim - 2), x.ndim - 1, x.ndim - 2])
 
 
+def by_lapack(site: Site, task: str, *options: Any) -> list[Any]:
+    """Compute by SciPy's LAPACK, in the memory of inputs that the node overwrites."""
+    dtypes = [np.dtype(x.dtype) for x in site.inputs if x.dtype.startswith("complex")]
+    kinds = []
+    for variable in site.outputs:
+        dtype = variable.type.dtype
+        # Factors of complex matrices are complex, whatever PyTensor's type of them says.
+        if dtypes and dtype.startswith("float"):
+            dtype = np.result_type(*dtypes).name
+        kinds.append(engine_type(variable.type.clone(dtype=dtype)))
+    return list(Lapack(task, options, kinds, site.overwritten)(*site.inputs, return_list=True))
+
+
 @rule("tensor.Dot")
 def _dot(site: Site) -> Any:
     return T.dot(*site.inputs)
@@ -38,6 +55,8 @@ def _batched_dot(site: Site) -> Any:
 @stacked_rule("tensor.Cholesky")
 def _cholesky(site: Site) -> Any:
     """The factor, or NaN where there is none."""
+    if site.overwritten:
+        return by_lapack(site, "cholesky", site.op.lower)
     return slinalg.Cholesky(lower=site.op.lower, on_error="nan")(site.inputs[0])
 
 
@@ -57,6 +76,13 @@ def _solution(structure: str, a: Any, b: Any, b_ndim: int, lower: bool = False) 
 @stacked_rule("tensor.Solve")
 def _solve(site: Site) -> Any:
     (a, b), op = site.inputs, site.op
+    real = not (a.dtype.startswith("complex") or b.dtype.startswith("complex"))
+    if site.overwritten and op.assume_a == "tridiagonal":
+        return by_lapack(site, "solve_tridiagonal")
+    if site.overwritten and op.assume_a in ("sym", "her", "pos") and real:
+        return by_lapack(site, "solve_definite" if op.assume_a == "pos" else "solve_symmetric", op.lower)
+    if site.overwritten and op.assume_a == "gen":
+        return by_lapack(site, "solve")
     if op.assume_a == "tridiagonal":
         below, middle, above = (T.diagonal(a, offset, a.ndim - 2, a.ndim - 1) for offset in (-1, 0, 1))
         return slinalg.SolveTridiagonal(op.b_ndim)(below, middle, above, b)
@@ -71,6 +97,8 @@ def _solve(site: Site) -> Any:
 @stacked_rule("tensor.SolveTriangular")
 def _solve_triangular(site: Site) -> Any:
     (a, b), op = site.inputs, site.op
+    if site.overwritten:
+        return by_lapack(site, "solve_triangular", op.lower, op.unit_diagonal)
     if op.unit_diagonal:
         ones = T.eye(a.shape[-1], dtype=a.dtype)
         a = T.switch(T.neq(ones, 0), ones, a)
@@ -80,6 +108,8 @@ def _solve_triangular(site: Site) -> Any:
 @stacked_rule("tensor.CholeskySolve")
 def _solve_by_cholesky(site: Site) -> Any:
     (factor, b), op = site.inputs, site.op
+    if site.overwritten:
+        return by_lapack(site, "solve_by_cholesky", op.lower)
     lower = factor if op.lower else transposed(factor)
     columns, are_vectors = _as_columns(lower, b, op.b_ndim)
     half = slinalg.Solve("lower_triangular", lower=True, on_error="nan")(lower, columns)
@@ -138,8 +168,8 @@ def _singular(site: Site) -> Any:
 @rule("tensor.QR")
 def _orthogonal(site: Site) -> Any:
     (a,), op = site.inputs, site.op
-    if op.pivoting or op.mode == "raw":
-        raise NoRule("a factorization with pivots, or as LAPACK leaves it")
+    if op.pivoting or op.mode == "raw" or site.overwritten:
+        return by_lapack(site, "qr", op.mode, op.pivoting)
     if op.mode == "r":
         return nlinalg.qr(a, "complete")[1]
     return list(nlinalg.qr(a, "reduced" if op.mode == "economic" else "complete"))
@@ -175,12 +205,16 @@ def _tensor_solve(site: Site) -> Any:
 
 @stacked_rule("tensor.LU")
 def _lower_upper(site: Site) -> Any:
+    if site.overwritten:
+        return by_lapack(site, "lu", site.op.permute_l, site.op.p_indices)
     return slinalg.lu(site.inputs[0], site.op.permute_l, site.op.p_indices)
 
 
 @stacked_rule("tensor.LUFactor")
 def _packed_lower_upper(site: Site) -> Any:
     """The factors, or NaN where the matrix is singular."""
+    if site.overwritten:
+        return by_lapack(site, "lu_factor")
     return slinalg.LUFactor(on_error="nan")(site.inputs[0], return_list=True)
 
 
@@ -191,6 +225,8 @@ def _permutation(site: Site) -> Any:
 
 @stacked_rule("tensor.Schur")
 def _schur(site: Site) -> Any:
+    if site.overwritten:
+        return by_lapack(site, "schur", site.op.output, site.op.sort)
     return slinalg.schur(site.inputs[0], site.op.output, site.op.sort)
 
 
@@ -208,9 +244,13 @@ def _sylvester(site: Site) -> Any:
 
 @stacked_rule("tensor.LUFactorTridiagonal")
 def _tridiagonal_factors(site: Site) -> Any:
+    if site.overwritten:
+        return by_lapack(site, "tridiagonal_factors")
     return slinalg.TridiagonalFactor()(*site.inputs, return_list=True)
 
 
 @stacked_rule("tensor.SolveLUFactorTridiagonal")
 def _tridiagonal(site: Site) -> Any:
+    if site.overwritten:
+        return by_lapack(site, "solve_by_tridiagonal", "T" if site.op.transposed else "N")
     return slinalg.SolveTridiagonalFactor(site.op.b_ndim, site.op.transposed)(*site.inputs)

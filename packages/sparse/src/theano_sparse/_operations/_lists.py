@@ -28,6 +28,21 @@ def _positions(op: SparseOp, index: Any) -> Any:
     return result
 
 
+def _within(op: SparseOp, node: Apply[Any], index: Any, length: int) -> Any:
+    """Return numbers of rows or columns counted from the first one; IndexError where there is none."""
+    counted = np.where(index < 0, index + length, index)
+    outside = (counted < 0) | (counted >= length)
+    if outside.any():
+        raise IndexError(
+            format_error(
+                f"{op}: {index[outside][0]} is out of range for {length}",
+                context=[describe(v) for v in node.inputs],
+                hint="numbers begin at 0 and end before the length; negative ones count from the end",
+            )
+        )
+    return counted
+
+
 class GetItemList(SparseOp):
     """Rows of a sparse matrix, in the order of a vector of their numbers. Regular gradient."""
 
@@ -54,7 +69,7 @@ class GetItemListGrad(SparseOp):
     def compute(self, node: Apply[Self], *values: Any) -> Any:
         """Put the rows in; those for one row add up."""
         x, index, gz = values
-        index = np.where(index < 0, index + x.shape[0], index)
+        index = _within(self, node, index, x.shape[0])
         part = scipy.sparse.coo_matrix(gz)
         return scipy.sparse.coo_matrix((part.data, (index[part.row], part.col)), shape=x.shape)
 
@@ -79,7 +94,7 @@ class GetItem2ListsGrad(SparseOp):
     def compute(self, node: Apply[Self], *values: Any) -> Any:
         """Put the elements in."""
         x, *positions, elements = values
-        rows, columns = (np.where(p < 0, p + n, p) for p, n in zip(positions, x.shape, strict=True))
+        rows, columns = (_within(self, node, p, n) for p, n in zip(positions, x.shape, strict=True))
         return scipy.sparse.coo_matrix((elements, (rows, columns)), shape=x.shape)
 
 

@@ -142,26 +142,18 @@ static double theano_beta_front(double a, double b, double x, double y) {
                theano_stirling(both) - theano_stirling(a) - theano_stirling(b));
 }
 
-/* The fraction 8.17.22, on the side on which it converges fast. */
-static double theano_special_betainc(double a, double b, double x, int unused) {
-    (void)unused;
-    double c = 1, d, fraction, y = 1 - x;
-    int other = 0;
-    if (!(a >= 0 && b >= 0 && x >= 0 && x <= 1) || (a == 0 && b == 0) || (isinf(a) && isinf(b)))
-        return (double)NAN;
-    if (x == 0 || x == 1)
-        return x;
-    if (a == 0 || isinf(b))
-        return 1;
-    if (b == 0 || isinf(a))
-        return 0;
+/* The function, or with `upper` 1 less it, where y is 1 - x: the fraction 8.17.22, on the side on which it converges
+ * fast. */
+static double theano_beta_part(double a, double b, double x, double y, int upper) {
+    double c = 1, d, fraction;
+    int other = upper;
     if (x > (a + 1) / (a + b + 2)) {
         const double first = a, low = x;
         a = b;
         b = first;
         x = y;
         y = low;
-        other = 1;
+        other = !upper;
     }
     d = 1 / (1 - (a + b) * x / (a + 1));
     fraction = d;
@@ -181,4 +173,101 @@ static double theano_special_betainc(double a, double b, double x, int unused) {
     }
     fraction *= theano_beta_front(a, b, x, y) / a;
     return other ? 1 - fraction : fraction;
+}
+
+static double theano_special_betainc(double a, double b, double x, int unused) {
+    (void)unused;
+    if (!(a >= 0 && b >= 0 && x >= 0 && x <= 1) || (a == 0 && b == 0) || (isinf(a) && isinf(b)))
+        return (double)NAN;
+    if (x == 0 || x == 1)
+        return x;
+    if (a == 0 || isinf(b))
+        return 1;
+    if (b == 0 || isinf(a))
+        return 0;
+    return theano_beta_part(a, b, x, 1 - x, 0);
+}
+
+/* The x at which one of the two functions is `part`: steps of Newton's for their logarithms by that of x, within bounds
+ * that close in. Both logarithms are concave, so that all steps but the first one come from one side. */
+static double theano_gamma_inverse(double a, double part, int upper) {
+    /* The first term of 8.7.1, from which the lower function is less. */
+    const double least = a > 10 ? a : pow((upper ? 1 - part : part) * tgamma(a + 1), 1 / a);
+    double low = 0, high = (double)INFINITY, x = upper && a > 1 ? a : least;
+    if (!upper && least < 1e-17 * (a + 1))
+        return least;
+    if (x < 1e-300)
+        x = 1e-300;
+    for (int k = 0; k < 400; k++) {
+        const double value = theano_gamma_part(a, x, upper), gap = log(value / part);
+        double next, step;
+        if (upper == (gap > 0))
+            low = x;
+        else
+            high = x;
+        step = gap * value / (theano_gamma_front(a, x) * a);
+        next = x * exp(upper ? step : -step);
+        if (fabs(step) < 2e-16 || next == x)
+            return next;
+        if (!(next > low && next < high))
+            next = isinf(high) ? 4 * x + 1e-300 : low == 0 ? x * 1e-20 : sqrt(low) * sqrt(high);
+        if (fabs(next - x) <= 1e-16 * x)
+            return next;
+        x = next;
+    }
+    return x;
+}
+
+static double theano_gamma_inverse_of(double a, double part, int upper) {
+    if (!(a >= 0 && part >= 0 && part <= 1))
+        return (double)NAN;
+    if (part == 0 || part == 1)
+        return (part == 1) == upper ? 0 : (double)INFINITY;
+    if (a == 0 || isinf(a))
+        return (double)NAN;
+    return part > 0.5 ? theano_gamma_inverse(a, 1 - part, !upper) : theano_gamma_inverse(a, part, upper);
+}
+
+static double theano_special_gammaincinv(double a, double part, int unused) {
+    (void)unused;
+    return theano_gamma_inverse_of(a, part, 0);
+}
+
+static double theano_special_gammainccinv(double a, double part, int unused) {
+    (void)unused;
+    return theano_gamma_inverse_of(a, part, 1);
+}
+
+/* Likewise, by the logarithm of x / (1 - x). */
+static double theano_special_betaincinv(double a, double b, double part, int unused) {
+    (void)unused;
+    const int upper = part > 0.5;
+    const double wanted = upper ? 1 - part : part;
+    double low = 0, high = (double)INFINITY, ratio = a / b;
+    if (!(a > 0 && b > 0 && part >= 0 && part <= 1) || isinf(a) || isinf(b))
+        return (double)NAN;
+    if (part == 0 || part == 1)
+        return part;
+    for (int k = 0; k < 400; k++) {
+        const double x = ratio / (1 + ratio), y = 1 / (1 + ratio);
+        const double value = theano_beta_part(a, b, x, y, upper), gap = log(value / wanted);
+        const double step = gap * value / theano_beta_front(a, b, x, y);
+        double next = ratio * exp(upper ? step : -step);
+        if (upper == (gap > 0))
+            low = ratio;
+        else
+            high = ratio;
+        if (fabs(step) < 2e-16 || next == ratio) {
+            ratio = next;
+            break;
+        }
+        if (!(next > low && next < high))
+            next = isinf(high) ? ratio * 1e20 : low == 0 ? ratio * 1e-20 : sqrt(low) * sqrt(high);
+        if (fabs(next - ratio) <= 1e-16 * ratio || next == 0 || isinf(next)) {
+            ratio = next;
+            break;
+        }
+        ratio = next;
+    }
+    return isinf(ratio) ? 1 : ratio / (1 + ratio);
 }

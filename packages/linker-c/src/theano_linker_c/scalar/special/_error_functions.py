@@ -23,7 +23,7 @@ from .._op import BinaryScalarOp, FloatFunction, ScalarTypeError, UnaryScalarOp,
 # All
 # compute with doubles, without recursion, for which devices have no stack. The text is C99, CUDA and OpenCL alike.
 
-_FILES = ("gamma.h", "errors.h", "bessel.h", "incomplete.h")
+_FILES = ("gamma.h", "errors.h", "bessel.h", "incomplete.h", "hypergeometric.h")
 _PREFIX = "theano_special_"
 #: Name in `scipy.special` -> number of arguments, as the classes of ops declare it.
 _arguments: dict[str, int] = {}
