@@ -15,7 +15,7 @@ from .._core._convert import constant
 from .._core._type import TensorType
 from .._core._typing import TensorLike
 from .._core._variable import Tensor
-from ..elemwise import DimShuffle, Elemwise
+from ..elemwise import DimShuffle, Elemwise, dimshuffle
 
 FLOATS = frozenset({"float16", "float32", "float64"})
 
@@ -158,6 +158,17 @@ def remade(fgraph: FunctionGraph, op: Op, *inputs: Variable) -> Tensor:
                 return there
     node_copy: Tensor = op.make_node(*inputs).outputs[0]
     return node_copy
+
+
+def shuffled(fgraph: FunctionGraph, variable: Tensor, order: Sequence[int | str]) -> Tensor:
+    """Return `variable` with its dimensions in another order: the one that the graph has, or a new one."""
+    view = dimshuffle(variable, list(order))
+    node = view.owner
+    return (
+        remade(fgraph, node.op, variable)
+        if node is not None and view is not variable and variable is node.inputs[0]
+        else view
+    )
 
 
 def _is_same(a: Variable, b: Variable) -> bool:

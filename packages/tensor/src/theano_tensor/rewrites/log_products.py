@@ -13,16 +13,16 @@ from theano_linker_c import scalar
 from theano_optimize import Phase
 
 from .._core._variable import Tensor
-from ..elemwise import Elemwise, dimshuffle
+from ..elemwise import DimShuffle, Elemwise, dimshuffle
 from ..indexing import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Subtensor
-from ..reduce import Sum
-from ._language import call, can_replace, cast_to, fitted, is_float, operands, scalar_constant
+from ..reduce import Prod, Sum
+from ._language import call, can_replace, cast_to, fitted, is_float, kind_of, operands, scalar_constant
 from ._logistic import logistic_atom
 from ._products import Product, flatten_product, is_product, outermost_product, shared_product
 from ._registry import rule, stabilizing
 from .exponentials import behind_view, sum_of_exp
 from .indexing import is_zeros
-from .log_sums import exponents
+from .log_sums import LOGARITHMS, exponents, is_positive
 
 Found = list[Variable] | None
 #: Sums with more terms are not multiplied out.
@@ -36,14 +36,17 @@ def is_positive_and_steep(variable: Tensor) -> bool:
         return False
     if operands(variable, scalar.exp, scalar.erfc, scalar.sigmoid) is not None:
         return True
-    return sum_of_exp(behind_view(variable)[0]) is not None or exponents(variable) is not None
+    inside = behind_view(variable)[0]
+    if inside.owner is not None and isinstance(inside.owner.op, Prod) and is_positive(inside):
+        return True
+    return sum_of_exp(inside) is not None or exponents(variable) is not None
 
 
 def _has_steep_factor(product: Product) -> bool:
     return product.complete and any(is_positive_and_steep(v) for v in product.factors)
 
 
-@stabilizing(scalar.log, reach=5, key="local_log_product", names=("local_log_softmax",))
+@stabilizing(*LOGARITHMS, reach=5, key="local_log_product", names=("local_log_softmax",))
 def log_of_product(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``log(a * exp(x) / sum(exp(x))) -> log(a) + x - log(sum(exp(x)))``, where factors are positive by form."""
     (argument,) = node.inputs
@@ -52,11 +55,14 @@ def log_of_product(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Foun
     product = flatten_product(argument)
     if not _has_steep_factor(product):
         return None
-    half = _log_of_half_complement(product)
-    if half is not None:
-        return fitted(node, half)
-    total = _sum_of_logs(product, argument)
-    return None if total is None else fitted(node, total)
+    total = _log_of_half_complement(product)
+    if total is None:
+        total = _sum_of_logs(product, argument)
+    if total is None or node.op.scalar_op == scalar.log:
+        return None if total is None else fitted(node, total)
+    base = 2 if node.op.scalar_op == scalar.log2 else 10
+    factor = scalar_constant(1 / math.log(base), total.type.dtype, total.type.ndim)
+    return fitted(node, call(scalar.mul, total, factor))
 
 
 def _sum_of_logs(product: Product, argument: Tensor) -> Tensor | None:
@@ -108,6 +114,28 @@ def _log_of_half_complement(product: Product) -> Tensor | None:
     other = call(scalar.neg, call(scalar.mul, half, call(scalar.erfc, call(scalar.neg, below))))
     tail = call(scalar.sub, scaled, call(scalar.mul, x, x))
     return call(scalar.switch, call(scalar.gt, x, zero), tail, call(scalar.log1p, other))
+
+
+@stabilizing(*LOGARITHMS, reach=10, key="local_log_prod")
+def log_of_reduction(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
+    """``log(prod(x)) -> sum(log(abs(x)))``, and NaN where an odd number of factors is negative; ``log(abs(prod(x)))``.
+
+    The product of many numbers overflows or vanishes. What is positive by its form keeps its own stable logarithm.
+    """
+    whole = operands(node.inputs[0], scalar.abs)
+    argument, view = behind_view(node.inputs[0] if whole is None else whole[0])
+    inner = argument.owner
+    if inner is None or type(inner.op) is not Prod or not is_float(argument):
+        return None
+    op, x = inner.op, cast_to(inner.inputs[0], argument.type.dtype)
+    axes = op.axes(x.type.ndim)
+    size = x if (positive := is_positive(x)) else call(scalar.abs, x)
+    result = Sum(axes, op.dtype, op.acc_dtype)(call(node.op.scalar_op, size))
+    if not positive and whole is None:
+        sign = Prod(axes, op.dtype, op.acc_dtype)(call(scalar.sgn, x))
+        zero, nan = (scalar_constant(v, argument.type.dtype, sign.type.ndim) for v in (0, math.nan))
+        result = call(scalar.switch, call(scalar.lt, sign, zero), nan, result)
+    return fitted(node, result if view is None else view(result))
 
 
 @stabilizing(scalar.log, reach=5, key="local_log_of_part")
@@ -215,7 +243,8 @@ def exponential_multiplied_out(fgraph: FunctionGraph, node: Apply[Elemwise, Tens
     """``(a / exp(x) + b) * exp(x) -> a + b * exp(x)``, however the quotient is written."""
     root = node.outputs[0]
     product = outermost_product(fgraph, node)
-    if product is None or not product.has(_EXP):
+    above = [] if product is None else [v for v, p in product.factors.items() if p > 0 and _is_steep_view(v)]
+    if product is None or not above:
         return None
     for factor, power in product.factors.items():
         terms = _signed_terms(factor) if power == 1 else None
@@ -225,7 +254,6 @@ def exponential_multiplied_out(fgraph: FunctionGraph, node: Apply[Elemwise, Tens
         parts = [part if (shown := exposed(part)) is None else shown for part in parts if part.complete]
         if len(parts) < len(terms):
             continue
-        above = [v for v, p in product.factors.items() if p > 0 and operands(v, scalar.exp) is not None]
         if not any(part.factors.get(v, 0) < 0 for part in parts for v in above):
             continue
         others = {v: p for v, p in product.factors.items() if v is not factor}
@@ -233,6 +261,16 @@ def exponential_multiplied_out(fgraph: FunctionGraph, node: Apply[Elemwise, Tens
         if distributed is not None:
             return fitted(node, distributed)
     return None
+
+
+def _is_steep_view(variable: Tensor) -> bool:
+    """Tell whether a variable is an exponential, or a view of a product with one: a share, which may vanish as well."""
+    if kind_of(variable) is _EXP:
+        return True
+    node = variable.owner
+    if node is None or not isinstance(node.op, DimShuffle) or not is_product(node.inputs[0]):
+        return False
+    return _has_steep_factor(flatten_product(node.inputs[0]))
 
 
 def _signed_terms(variable: Tensor) -> list[tuple[Tensor, int]] | None:

@@ -13,12 +13,13 @@ from .._core._variable import Tensor
 from ..elemwise import DimShuffle, Elemwise
 from ..indexing import Subtensor
 from ..nnet import Softmax
-from ..reduce import Sum
+from ..reduce import Prod, Sum
 from ..shape import Reshape
 from ._language import call, fitted, is_float, kind_of, number, operands, scalar_constant
 from ._logistic import logistic_atom
 from ._products import Product, flatten_powers, outermost_product
 from ._registry import rule, stabilizing
+from .algebra import root_parts
 
 Found = list[Variable] | None
 #: Sums of more exponentials are left to reductions.
@@ -30,7 +31,7 @@ _KEPT = frozenset(type(op) for op in (scalar.add, scalar.mul, scalar.true_div, s
 LOGARITHMS = (scalar.log, scalar.log2, scalar.log10)
 #: What makes a power, or a product of some.
 _POWERS = frozenset(
-    type(op) for op in (scalar.pow, scalar.sqr, scalar.mul, scalar.true_div, scalar.reciprocal, scalar.abs)
+    type(op) for op in (scalar.pow, scalar.sqrt, scalar.sqr, scalar.mul, scalar.true_div, scalar.reciprocal, scalar.abs)
 )
 
 
@@ -229,6 +230,10 @@ def log_of_power(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     (argument,) = node.inputs
     if not is_float(argument) or kind_of(argument) not in _POWERS:
         return None
+    base, exponent = root_parts(argument)
+    if exponent is not None and exponent != int(exponent):
+        logarithm = call(node.op.scalar_op, base)
+        return fitted(node, call(scalar.mul, scalar_constant(exponent, base.type.dtype, base.type.ndim), logarithm))
     product = flatten_powers(argument)
     powers = product.factors.values()
     even = all(p % 2 == 0 for p in powers)
@@ -248,20 +253,20 @@ def log_of_power(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
 @rule(scalar.abs, phases=(Phase.CANONICALIZE, Phase.STABILIZE), reach=8, tags=("fast_run", "fast_compile", "stabilize"))
 def size_of_positive(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``abs(exp(x)) -> exp(x)``: what is positive by its form is its size, and stays part of stable forms."""
-    return fitted(node, node.inputs[0]) if _is_positive(node.inputs[0]) else None
+    return fitted(node, node.inputs[0]) if is_positive(node.inputs[0]) else None
 
 
-def _is_positive(variable: Tensor, depth: int = 8) -> bool:
+def is_positive(variable: Tensor, depth: int = 8) -> bool:
     """Tell whether a variable is positive by its form: stable forms of its logarithm see no absolute value."""
     node = variable.owner
     if node is None or not depth:
         return False
     if isinstance(node.op, Softmax) or kind_of(variable) in _POSITIVE:
         return True
-    if isinstance(node.op, (DimShuffle, Reshape, Subtensor, Sum)):
-        return _is_positive(node.inputs[0], depth - 1)
+    if isinstance(node.op, (DimShuffle, Reshape, Subtensor, Sum, Prod)):
+        return is_positive(node.inputs[0], depth - 1)
     if kind_of(variable) in _KEPT:
-        return all(_is_positive(v, depth - 1) for v in node.inputs)
+        return all(is_positive(v, depth - 1) for v in node.inputs)
     return False
 
 

@@ -18,7 +18,7 @@ from theano_optimize import Exactness, Phase
 from .._assert import CheckAndRaise
 from .._core._variable import Tensor
 from ..creation import Alloc
-from ..elemwise import DimShuffle, Elemwise, dimshuffle
+from ..elemwise import DimShuffle, Elemwise
 from ..extra_ops import CpuContiguous, ExtractDiag
 from ..indexing import (
     AdvancedIncSubtensor,
@@ -31,7 +31,7 @@ from ..indexing import (
 from ..joining import Join
 from ..reduce import Sum
 from ..shape import Rebroadcast, Reshape, Roll, SpecifyShape
-from ._language import can_replace, is_broadcast, is_float, lift, negated, number, remade
+from ._language import can_replace, is_broadcast, is_float, lift, negated, number, remade, shuffled
 from ._products import whole_power
 from ._registry import rule, stabilizing
 from .exponentials import sum_of_exp
@@ -222,7 +222,7 @@ def moved(fgraph: FunctionGraph, node: Apply[Any, Tensor], variable: Tensor) -> 
     if is_broadcast(variable):
         return number_of_dimensions(variable, node.outputs[0].type.ndim)
     if isinstance(op, DimShuffle):
-        return dimshuffle(variable, list(op.order))
+        return shuffled(fgraph, variable, op.order)
     if pattern == whole:
         return remade(fgraph, op, variable, *node.inputs[1:])
     if isinstance(op, CheckAndRaise):
@@ -303,9 +303,14 @@ def movement_before_steep(fgraph: FunctionGraph, node: Apply[Any, Tensor]) -> Fo
     if is_float(y) and is_masked(y):
         new = movement_below(fgraph, node) if meets_factor(fgraph, output, of_any_kind=True) else None
         return None if new is None else [new]
-    if scalar_kind(y.owner) is None or not is_float(y) or not is_steep_below(y) or has_sum_of_exp(y):
+    if scalar_kind(y.owner) is None or not is_float(y) or not is_steep_below(y):
         return None
-    if not is_awaited(fgraph, output) and not (scalar_kind(y.owner) in _FACTORS and meets_factor(fgraph, output)):
+    # Only permuted and dropped dimensions pass a sum of exponentials: each factor has them then.
+    shared = has_sum_of_exp(y)
+    meets = scalar_kind(y.owner) in _FACTORS and meets_factor(fgraph, output, of_any_kind=shared)
+    if shared and not (meets and isinstance(node.op, DimShuffle)):
+        return None
+    if not is_awaited(fgraph, output) and not meets:
         return None
     new = movement_below(fgraph, node)
     return None if new is None else [new]

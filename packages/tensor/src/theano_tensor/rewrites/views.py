@@ -15,7 +15,7 @@ from ..indexing.entries import known_number
 from ..shape import MakeVector, Rebroadcast, Reshape, ShapeI
 from ._equations import Anything, Equations, equations
 from ._known_lengths import is_traced_length
-from ._language import can_replace, is_broadcast, sole_client
+from ._language import can_replace, is_broadcast, shuffled, sole_client
 from ._registry import rule
 from ._terms import applied
 
@@ -65,7 +65,7 @@ def view_before_elementwise(fgraph: FunctionGraph, node: Apply[DimShuffle, Tenso
         others = [v for v in inner.inputs if not is_broadcast(v)]
         if not all(v.owner is not None and isinstance(v.owner.op, DimShuffle) for v in others):
             return None
-    return _lifted(node, inner, lambda v: dimshuffle(v, list(node.op.order)))
+    return _lifted(node, inner, lambda v: shuffled(fgraph, v, node.op.order))
 
 
 @equations(Reshape, tags=ONLY_RUN, key="local_reshape_chain", names=("reshape_chain",), fit=Fit.EXACT)
