@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, reduce
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ..._lazy import scipy_special
-from .._contract._cvalue import CValue, c_cast, c_type
+from .._contract._cvalue import CValue, c_cast, c_special, c_type
 from .._contract._derivative import differentiable, real_operands
 from .._contract._op import ScalarOp, UnaryScalarOp
 from .._contract._record import REALS, ScalarRecord
 from ._base import SpecialFunction, checked_order
 from ._zeta import BERNOULLI
+
+#: SciPy's psi loses digits this near to a pole left of zero, where pi / tan(pi * x) is nearly all.
+_NEAR_POLE = 1e-3
 
 
 class Gamma(SpecialFunction, UnaryScalarOp):
@@ -34,6 +37,25 @@ class Psi(SpecialFunction, UnaryScalarOp):
     """Digamma function: the derivative of `gammaln`."""
 
     name = "psi"
+
+    def compute(self, *values: Any) -> Any:
+        """Call SciPy's function, but near a pole left of zero that of the reflected number (DLMF 5.5.4)."""
+        (x,) = values
+        part = x - np.rint(x)
+        near = (x < -0.5) & (np.abs(part) < _NEAR_POLE) & (part != 0)
+        if not np.any(near):
+            return scipy_special().psi(x)
+        return np.where(near, scipy_special().psi(1 - x) - np.pi / np.tan(np.pi * part), scipy_special().psi(x))
+
+    def c_expression(self, args: Sequence[CValue], result: str) -> str:
+        """Do the same in C."""
+        x = c_cast(args[0], "float64")
+        part = f"({x} - __builtin_rint({x}))"
+        near = f"{x} < -0.5 && __builtin_fabs({part}) < {_NEAR_POLE} && {part} != 0"
+        reflected = c_special("psi", "float64", CValue(f"(1 - {x})", "float64"))
+        tangent = f"tan({math.pi.hex()} * {part})"
+        value = f"{reflected} - {math.pi.hex()} / {tangent}"
+        return f"({c_type(result)})({near} ? {value} : {c_special('psi', 'float64', *args)})"
 
 
 class PolyGamma(SpecialFunction, UnaryScalarOp):
@@ -65,7 +87,9 @@ class PolyGamma(SpecialFunction, UnaryScalarOp):
         right = sign * size * scipy_special().zeta(n + 1, at)
         # The distance from the nearest pole is exact; that from the pole below is rounded for small negative numbers.
         cot = 1 / np.tan(np.pi * (x - np.rint(x)))
-        reflected = -(np.pi ** (n + 1)) * np.polyval(_cot_derivative(n)[::-1], cot)
+        # The highest power first, and no zero times it: the cotangent may be infinite.
+        polynomial = reduce(lambda value, coefficient: value * cot + coefficient, _cot_derivative(n)[::-1])
+        reflected = -(np.pi ** (n + 1)) * polynomial
         left = np.where(x == np.floor(x), np.inf if n % 2 else np.nan, reflected - sign * right)
         return np.where(x == -np.inf, np.nan, np.where(x <= 0, left, right))
 
@@ -101,8 +125,9 @@ def _poly_gamma_text(n: int) -> str:
         factor = BERNOULLI[k - 1] * math.factorial(2 * k + n - 1) / math.factorial(2 * k)
         series = f"({factor.hex()} + {series}) * w"
     head = f"{float(math.factorial(n - 1)).hex()} + {(math.factorial(n) / 2).hex()} / y"
-    cot = "0"
-    for coefficient in reversed(_cot_derivative(n)):
+    *lower, highest = _cot_derivative(n)
+    cot = float(highest).hex()
+    for coefficient in reversed(lower):
         cot = f"({cot}) * c + {float(coefficient).hex()}"
     power = " * ".join(["y"] * n)
     pole = "__builtin_inf()" if n % 2 else '__builtin_nan("")'

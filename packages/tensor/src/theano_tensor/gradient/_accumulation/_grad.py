@@ -17,6 +17,7 @@ from .._rules._arrays import (
     is_complex,
     is_continuous,
     is_discrete,
+    of_same_pattern,
     ones_for,
     static_shape,
     zeros_for,
@@ -203,6 +204,7 @@ def differentiate(
             continue
         if isinstance(gradient.type, NullType) and null_gradients == "raise":
             raise _null_error(cost, variable, gradient.type)
+        gradient = of_same_pattern(variable, gradient)
         results.append(gradient)
         _name(gradient, cost, variable, add_names, seeds)
     return format_as(

@@ -12,7 +12,7 @@ from theano_graph import Variable, config
 
 from ..._core._type import TensorType
 from ..._core._variable import Tensor
-from ...shape import addbroadcast
+from ...shape import addbroadcast, unbroadcast
 from ._supports import sum_inside
 
 
@@ -102,6 +102,15 @@ def shaped_as(variable: Variable, gradient: Variable) -> Variable:
     kinds = enumerate(zip(variable.type.broadcastable, gradient.type.broadcastable, strict=True))
     axes = [axis for axis, (wanted, known) in kinds if wanted and not known]
     return addbroadcast(gradient, *axes) if axes else gradient
+
+
+def of_same_pattern(variable: Variable, gradient: Variable) -> Variable:
+    """Return a gradient that broadcasts only where `variable` does, so that it can be added to that as an update."""
+    if not isinstance(variable.type, TensorType) or not isinstance(gradient.type, TensorType):
+        return gradient
+    kinds = enumerate(zip(variable.type.broadcastable, gradient.type.broadcastable, strict=True))
+    axes = [axis for axis, (wanted, known) in kinds if known and not wanted]
+    return unbroadcast(gradient, *axes) if axes else gradient
 
 
 def _methods(variable: Variable) -> Numbers:
