@@ -22,7 +22,7 @@ from .._rules._arrays import (
     static_shape,
     zeros_for,
 )
-from .._rules._errors import DisconnectedInputError, NullTypeGradError
+from .._rules._errors import DerivativeValueError, DisconnectedInputError, NullCostError, NullTypeGradError
 from .._rules._types import DisconnectedType, NullType
 from ._backward import Edge, backward
 from ._paths import depends_in_steps, disconnected_text
@@ -228,7 +228,7 @@ def format_as(use_list: bool, use_tuple: bool, outputs: Any) -> Any:
         If both are wanted.
     """
     if use_list and use_tuple:
-        raise ValueError("format_as: a result is a list or a tuple, not both")
+        raise DerivativeValueError("format_as: a result is a list or a tuple, not both")
     if not use_list and not use_tuple:
         return outputs
     items = outputs if isinstance(outputs, (list, tuple)) else [outputs]
@@ -335,7 +335,7 @@ def _iterable(value: Any) -> bool:
 
 def _seeds(cost: Variable | None, known_grads: Mapping[Variable, Variable] | None) -> dict[Variable, Variable]:
     if cost is None and not known_grads:
-        raise ValueError(
+        raise DerivativeValueError(
             format_error("grad needs a cost or known_grads", hint="pass the scalar that is to be differentiated")
         )
     seeds: dict[Variable, Variable] = {}
@@ -358,7 +358,7 @@ def _check_cost(cost: object) -> None:
             )
         )
     if isinstance(cost.type, NullType):
-        raise NullTypeGradError(format_error(f"the cost cannot be differentiated: {cost.type.reason}"))
+        raise NullCostError(format_error(f"the cost cannot be differentiated: {cost.type.reason}"))
     if is_complex(cost):
         raise TypeError(
             format_error(

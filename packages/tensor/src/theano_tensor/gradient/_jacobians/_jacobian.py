@@ -12,6 +12,7 @@ from ..._core._typing import Outputs
 from ..._protocols._operations import call
 from .._accumulation._grad import OnDisconnected, check_option, format_as, grad, report_disconnected
 from .._rules._arrays import dtype_of, static_shape, zeros_for
+from .._rules._errors import DerivativeTypeError
 from ._map_rows import STACK
 from ._map_rows_build import map_rows, row_number
 
@@ -66,7 +67,7 @@ def jacobian(
     variables = list(wrt) if isinstance(wrt, (list, tuple)) else [wrt]
     ndim = _ndim("the expression of a Jacobian", expression)
     if ndim > 1:
-        raise TypeError(
+        raise DerivativeTypeError(
             format_error(
                 f"the Jacobian is that of a vector, but `{expression}` has {ndim} dimensions",
                 context=[describe(expression)],
@@ -129,10 +130,18 @@ def hessian(
     """
     check_option("vectorize", vectorize, (False, True, "auto"))
     variables = list(wrt) if isinstance(wrt, (list, tuple)) else [wrt]
+    if _ndim("the cost of a Hessian", cost):
+        raise DerivativeTypeError(
+            format_error(
+                f"the cost of a Hessian must be a scalar, but `{cost}` is none",
+                context=[describe(cost)],
+                hint="reduce it first, for instance `cost.sum()`",
+            )
+        )
     for variable in variables:
         ndim = _ndim("what a Hessian is taken for", variable)
         if ndim != 1:
-            raise TypeError(
+            raise DerivativeTypeError(
                 format_error(
                     f"the Hessian is taken with respect to vectors, but `{variable}` has {ndim} dimension(s)",
                     context=[describe(variable)],
@@ -246,5 +255,7 @@ def _zero_rows(vector: Any, variable: Any) -> Any:
 def _ndim(role: str, variable: Any) -> int:
     shape = static_shape(variable) if isinstance(variable, Variable) else None
     if shape is None:
-        raise TypeError(format_error(f"{role} is {variable!r}, which is no tensor", hint="pass a tensor variable"))
+        raise DerivativeTypeError(
+            format_error(f"{role} is {variable!r}, which is no tensor", hint="pass a tensor variable")
+        )
     return len(shape)

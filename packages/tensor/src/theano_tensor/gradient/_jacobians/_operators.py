@@ -20,7 +20,7 @@ from .._accumulation._grad import (
     report_disconnected,
 )
 from .._rules._arrays import cast_to, cotangent_dtype, dtype_of, is_continuous, static_shape, total, zeros_for
-from .._rules._errors import DisconnectedInputError, NullTypeGradError
+from .._rules._errors import DerivativeValueError, DisconnectedInputError, NullTypeGradError
 from .._rules._types import DisconnectedType, NullType
 from ._evaluation_point import EvaluationPoint
 
@@ -179,7 +179,7 @@ def _as_given(model: Any, results: list[Any]) -> Any:
 
 def _check_points(variables: Sequence[Variable], points: Sequence[Variable], name: str) -> None:
     if len(variables) != len(points):
-        raise ValueError(
+        raise DerivativeValueError(
             format_error(
                 f"{len(points)} evaluation points for {len(variables)} variables in `{name}`", hint="give one for each"
             )
@@ -231,7 +231,7 @@ def subgraph_grad(
         If neither `cost` nor `start` is given.
     """
     if cost is None and not start:
-        raise ValueError(
+        raise DerivativeValueError(
             format_error(
                 "subgraph_grad needs a cost or a start", hint="give the cost, or known gradients to start from"
             )
