@@ -37,6 +37,10 @@ def value(output: Any, givens: dict[Any, Any]) -> Any:
 
 
 class TestResults(unittest.TestCase):
+    def test_pattern_of_the_variable(self) -> None:
+        x = tt.dmatrix()
+        self.assertEqual(grad((tt.specify_shape(x, (1, 3)) ** 2).sum(), x).broadcastable, x.broadcastable)
+
     def test_power_prints_as_documented(self) -> None:
         x = tt.dscalar("x")
         (text,) = as_string([x], [grad(x**2, x)])

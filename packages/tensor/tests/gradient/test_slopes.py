@@ -118,6 +118,14 @@ class TestLargeAndSmallNumbers(unittest.TestCase):
         small = np.array([-1e-17, -1e-12, 1e-9])
         np.testing.assert_allclose(slopes(T.psi, small), small**-2.0)
         np.testing.assert_allclose(slopes(T.tri_gamma, small), -2 * small**-3.0)
+        np.testing.assert_array_equal(slopes(T.psi, np.array([-1e-320, 1e-320])), [np.inf, np.inf])
+
+    def test_digamma_near_its_poles(self) -> None:
+        near = np.nextafter([-1.0, -2.0, -30.0], 0)
+        for mode in ("FAST_RUN", "FAST_COMPILE"):
+            x = T.dvector("x")
+            result = function([x], T.psi(x), mode=mode)(near)
+            np.testing.assert_allclose(result, -1 / (near - np.rint(near)), rtol=1e-12)
 
     def test_logarithm_of_a_complement(self) -> None:
         result = slopes(T.log1mexp, [-1e300, -1e5, -800.0], order=2)
@@ -189,14 +197,14 @@ class TestBelowQuotients(unittest.TestCase):
         np.testing.assert_allclose(function([a, b], tangent)(large, other), np.tanh((large - other) / 2))
 
     def test_constant_powers_at_small_numbers(self) -> None:
-        small = [-1e-300, 0.0, 1e-200, 3.0]
+        small = [-1e-320, -1e-300, 0.0, 1e-200, 3.0]
         x = T.dvector("x")
         for power in (0.0, 1.0):
             first = grad((x**power).sum(), x)
             second = grad(first.sum(), x, disconnected_inputs="ignore")
             for mode in ("FAST_RUN", "FAST_COMPILE"):
                 result = function([x], [first, second], mode=mode)(small)
-                np.testing.assert_array_equal(result, [[power] * 4, [0.0] * 4])
+                np.testing.assert_array_equal(result, [[power] * 5, [0.0] * 5])
 
     def test_logarithms_of_differences_of_exponentials(self) -> None:
         x = np.array([-800.0, -1.0, 800.0])

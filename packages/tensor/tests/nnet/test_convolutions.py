@@ -181,6 +181,9 @@ class TestGradientsByShape(unittest.TestCase):
         f = function([w, top], tt.grad(None, x, known_grads={y: top}))
         cotangent = convolved(X, W)
         assert_allclose(f(W, cotangent), C.conv2d_grad_wrt_inputs(cotangent, W, X.shape).eval())
+        # Programs that hand the images over as well go on doing so.
+        g = function([x, w, top], tt.grad(None, x, known_grads={y: top}))
+        assert_allclose(g(X, W, cotangent), f(W, cotangent))
 
     def test_a_layer_trains(self) -> None:
         w = np.ascontiguousarray(W[:2])

@@ -84,7 +84,17 @@ CASES: dict[str, Case] = {
     "square_of_equal_factors": case(lambda v: v.x * v.x),
     "sign_under_even_function": case(lambda v: T.sqr(-v.x), lambda v: abs(-v.x), lambda v: abs(abs(v.x))),
     "square_root_of_square": case(lambda v: T.sqrt(T.sqr(v.x))),
-    "square_root_of_power": case(lambda v: T.sqrt(v.x**6), lambda v: T.sqrt(v.x**4)),
+    "root_of_power": case(
+        lambda v: T.sqrt(v.x**6),
+        lambda v: T.sqrt(v.x**4),
+        lambda v: (3 * v.x**4) ** 0.25,
+        lambda v: (v.x**3) ** 0.5,
+        reason=STABLE,
+    ),
+    "powers_of_size_gathered": case(lambda v: abs(v.x) ** -3 * v.x**4, reason=STABLE),
+    "log_of_reduction": case(
+        lambda v: T.log(T.prod(v.x)), lambda v: T.log(T.prod(v.A, axis=1, keepdims=True)), reason=STABLE
+    ),
     "log_of_exp": case(lambda v: T.log(T.exp(v.x))),
     "size_of_product": case(lambda v: abs(v.x * -3.0), lambda v: abs(-2.0 / v.x)),
     "product_of_sizes": case(

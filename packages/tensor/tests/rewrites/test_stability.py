@@ -10,6 +10,7 @@ from scipy.special import expit, logsumexp, softmax
 import theano_tensor as tt
 from theano_graph import FunctionGraph
 from theano_linker_c import FAST_COMPILE, FAST_RUN, function
+from theano_tensor import nnet
 from theano_tensor.gradient import grad
 from theano_tensor.linear import dot
 from theano_testing.graph import interpret
@@ -239,3 +240,61 @@ class TestSumsOfExponentials(unittest.TestCase):
         self.assertEqual(float(compiled([-np.inf, -np.inf])), -np.inf)
         self.assertEqual(float(compiled([np.inf, 1.0])), np.inf)
         self.assertTrue(np.isnan(compiled([np.nan, 1.0])))
+
+
+class TestRangeOfNumbers(unittest.TestCase):
+    """What is between overflows or vanishes, the result does not."""
+
+    def check(self, expected: Any, build: Callable[[Any], Any], value: Any, wanted: Any = None) -> None:
+        x = tt.TensorType("float64", (None,) * np.ndim(value))()
+        result = build(x)
+        outputs = [result, *([] if wanted is None else [grad(result.sum(), x)])]
+        for mode in (FAST_RUN, FAST_COMPILE):
+            with self.subTest(mode=mode), np.errstate(all="ignore"):
+                values = function([x], outputs, mode=mode)(value)
+                assert_allclose(values[0], np.asarray(expected), rtol=1e-12)
+                if wanted is not None:
+                    assert_allclose(values[1], np.asarray(wanted), rtol=1e-12)
+
+    def test_logarithms_of_products_over_axes(self) -> None:
+        large, small = np.array([1e200, 1e200, 2.0]), np.array([1e-200, 1e-200, 3.0])
+        for x in (large, small):
+            self.check(np.log(x).sum(), lambda v: tt.log(tt.prod(v)), x, 1 / x)
+        signed = large * [-1, -1, 1]
+        self.check(np.log(large).sum(), lambda v: tt.log(tt.prod(v)), signed, 1 / signed)
+        self.check(np.log(large).sum(), lambda v: tt.log(abs(tt.prod(v))), -large, -1 / large)
+        self.check(np.nan, lambda v: tt.log(tt.prod(v)), -large, -1 / large)
+        self.check(-np.inf, lambda v: tt.log(tt.prod(v)), large * [0, 1, 1])
+        rows = np.log2([large, small]).sum(1, keepdims=True)
+        self.check(rows, lambda v: tt.log2(tt.prod(v, axis=1, keepdims=True)), np.array([large, small]))
+
+    def test_products_of_what_is_positive(self) -> None:
+        x = np.array([-1000.0, 2.0, 3.0])
+        self.check(x.sum(), lambda v: tt.log(tt.prod(tt.exp(v))), x, np.ones(3))
+        self.check(-np.logaddexp(0, -x).sum(), lambda v: tt.log(tt.prod(tt.sigmoid(v))), x)
+        self.check(2 * x.sum(), lambda v: tt.log(tt.prod(tt.exp(v)) ** 2), x)
+        self.check(x / 2, lambda v: tt.log(tt.sqrt(tt.exp(v))), x)
+
+    def test_roots_of_powers(self) -> None:
+        x = np.array([1e-200, -1e200, -2.0, 3.0])
+        for root in (
+            lambda v: (v**4) ** 0.25,
+            lambda v: tt.sqr(tt.sqr(v)) ** 0.25,
+            lambda v: (v**2) ** 0.5,
+            lambda v: tt.sqrt(tt.sqrt(v**4)),
+        ):
+            self.check(abs(x), root, x, np.sign(x))
+        self.check(abs(x) ** 0.5, lambda v: (v**2) ** 0.25, x)
+        self.check(1 / abs(x), lambda v: (v**2) ** -0.5, x)
+        self.check(2 * abs(x), lambda v: (16 * v**4) ** 0.25, x)
+        self.check([1e-200, np.nan, np.nan, 3.0], lambda v: (v**3) ** (1 / 3), x)
+
+    def test_shares_of_a_vector_with_a_factor(self) -> None:
+        x = np.array([-1000.0, 1000.0, 2.0])
+        y = tt.dvector()
+        for factor in (2.0, abs(y)):
+            v = tt.dvector()
+            slope = grad(tt.log(nnet.softmax(v) * factor).sum(), v)
+            for mode in (FAST_RUN, FAST_COMPILE):
+                result = function([v, y], slope, mode=mode, on_unused_input="ignore")(x, [3.0, 4.0, 5.0])
+                assert_allclose(result, np.array([1.0, -2.0, 1.0]), rtol=1e-12)

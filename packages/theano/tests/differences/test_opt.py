@@ -174,7 +174,7 @@ class TestKnownLengths(unittest.TestCase):
     def test_broadcastable_dimension(self) -> None:
         self.assertEqual(T.get_scalar_constant_value(T.row().shape[0]), 1)
         x = T.row()
-        f = theano.function([x], x.shape[0], on_unused_input="ignore")
+        f = theano.function([x], x.shape[0])
         self.assertEqual(int(f(np.ones((1, 2), theano.config.floatX))), 1)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import weakref
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -44,9 +45,12 @@ class Tag:
         A value to compute with while the graph is built; see the flag `compute_test_value`.
     nan_guard_mode_check : bool
         Set to False, it keeps the checks of NanGuardMode away from a variable, and from its replacements.
+    length_source : weakref.ref
+        The variable of which this one is a length, or has some, that was known beforehand. Neither copied nor pickled.
     """
 
-    __slots__ = ("__dict__", "_origin")
+    __slots__ = ("__dict__", "_origin", "length_source")
+    length_source: weakref.ref[Variable]
     test_value: Any
     nan_guard_mode_check: bool
     _origin: Origin | None

@@ -287,7 +287,7 @@ def function(
             raise
         is_new = False
         if fgraph is not None:
-            check_used(signature, fgraph, unused)
+            check_used(signature, fgraph, collection.outputs, unused)
             if not accept_inplace:
                 check_no_inplace(fgraph, where)
             maker = None if cached is None else cached.find_copy(fgraph)

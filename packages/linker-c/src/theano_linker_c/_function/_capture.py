@@ -315,11 +315,15 @@ def _due(
     ]
 
 
-def check_used(signature: Signature, fgraph: FunctionGraph, on_unused_input: str) -> None:
+def check_used(
+    signature: Signature, fgraph: FunctionGraph, expressions: Sequence[Variable], on_unused_input: str
+) -> None:
     """Report explicit inputs that no output or update depends on.
 
     Parameters
     ----------
+    expressions : sequence of Variable
+        Outputs and updates before they were copied: an input is used, too, if they have its lengths as numbers.
     on_unused_input : {"raise", "warn", "ignore"}
 
     Raises
@@ -329,13 +333,23 @@ def check_used(signature: Signature, fgraph: FunctionGraph, on_unused_input: str
     """
     if on_unused_input == "ignore":
         return
+    measured: set[Variable] | None = None
     for index, (item, variable) in enumerate(zip(signature.inputs, fgraph.inputs, strict=True)):
         if item.shared or item.update is not None or fgraph.has_clients(variable):
+            continue
+        measured = _measured(expressions) if measured is None else measured
+        if item.variable in measured:
             continue
         text = _unused(signature, index)
         if on_unused_input == "raise":
             raise UnusedInputError(text)
         warn_user(text)
+
+
+def _measured(expressions: Sequence[Variable]) -> set[Variable]:
+    """Return the variables of which expressions have lengths that were known beforehand, and what these depend on."""
+    sources = [getattr(v.tag, "length_source", None) for v in ancestors(expressions)]
+    return set(ancestors([v for source in sources if source is not None and (v := source()) is not None]))
 
 
 def check_related(signature: Signature, updates: Any, givens: Any, on_unused_input: str) -> None:

@@ -203,10 +203,12 @@ def _pow(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
     x, y = inputs
     # x**(y-1) is infinite where x and y are both zero, and log(x) where x is zero: another base, whose derivatives are
     # finite, stands there for them. Elsewhere the formulas hold, so that they can be differentiated.
-    switch, eq, log = (OperatorSet.table[name] for name in ("switch", "eq", "log"))
+    switch, eq, lt, log = (OperatorSet.table[name] for name in ("switch", "eq", "lt", "log"))
     one, zero = one_like(x), eq(x, 0)
+    # 1 / x is infinite for the smallest numbers, too.
+    vanishing = zero if is_discrete(x.dtype) else lt(abs(x), 1 / float(np.finfo(x.dtype).max))
     lower = y * 1.0 - 1.0 if is_discrete(y.dtype) else y - 1
-    slope = y * switch(eq(y, 0), switch(zero, one, x), x) ** lower
+    slope = y * switch(eq(y, 0), switch(vanishing, one, x), x) ** lower
     growth = switch(zero, 0, log(switch(zero, one, x)) * output)
     return [seed * slope, seed * growth]
 

@@ -21,7 +21,7 @@ from theano_linker_c.profiling import Stopwatch, outside
 
 from .._core._dtypes import TensorLike
 from .._core._type import Tensor
-from .._errors import DisconnectedInputError, NullTypeGradError
+from .._errors import DerivativeValueError, DisconnectedInputError, NullCostError, NullTypeGradError
 from ._backward import Edge, backward
 from ._supports import (
     cast_to,
@@ -30,6 +30,7 @@ from ._supports import (
     is_complex,
     is_continuous,
     is_discrete,
+    of_same_pattern,
     ones_for,
     static_shape,
     zeros_for,
@@ -331,6 +332,7 @@ def differentiate(
             continue
         if isinstance(gradient.type, NullType) and null_gradients == "raise":
             raise _null_error(cost, variable, gradient.type)
+        gradient = of_same_pattern(variable, gradient)
         results.append(gradient)
         _name(gradient, cost, variable, add_names, seeds)
     return format_as(
@@ -354,7 +356,7 @@ def format_as(use_list: bool, use_tuple: bool, outputs: Any) -> Any:
         If both are wanted.
     """
     if use_list and use_tuple:
-        raise ValueError("format_as: a result is a list or a tuple, not both")
+        raise DerivativeValueError("format_as: a result is a list or a tuple, not both")
     if not use_list and not use_tuple:
         return outputs
     items = outputs if isinstance(outputs, (list, tuple)) else [outputs]
@@ -461,7 +463,7 @@ def _iterable(value: Any) -> bool:
 
 def _seeds(cost: Variable | None, known_grads: Mapping[Variable, Variable] | None) -> dict[Variable, Variable]:
     if cost is None and not known_grads:
-        raise ValueError(
+        raise DerivativeValueError(
             format_error("grad needs a cost or known_grads", hint="pass the scalar that is to be differentiated")
         )
     seeds: dict[Variable, Variable] = {}
@@ -484,7 +486,7 @@ def _check_cost(cost: object) -> None:
             )
         )
     if isinstance(cost.type, NullType):
-        raise NullTypeGradError(format_error(f"the cost cannot be differentiated: {cost.type.reason}"))
+        raise NullCostError(format_error(f"the cost cannot be differentiated: {cost.type.reason}"))
     if is_complex(cost):
         raise TypeError(
             format_error(

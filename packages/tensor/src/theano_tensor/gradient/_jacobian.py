@@ -24,6 +24,7 @@ from theano_graph import (
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import Outputs
 from .._core._type import TensorType, tensor_type
+from .._errors import DerivativeTypeError
 from .._graph_op import STACK, SUM, MapRows
 from .._protocols._methods import call
 from ._backward import backward
@@ -259,7 +260,7 @@ def jacobian(
     variables = list(wrt) if isinstance(wrt, (list, tuple)) else [wrt]
     ndim = _ndim("the expression of a Jacobian", expression)
     if ndim > 1:
-        raise TypeError(
+        raise DerivativeTypeError(
             format_error(
                 f"the Jacobian is that of a vector, but `{expression}` has {ndim} dimensions",
                 context=[describe(expression)],
@@ -322,10 +323,18 @@ def hessian(
     """
     check_option("vectorize", vectorize, (False, True, "auto"))
     variables = list(wrt) if isinstance(wrt, (list, tuple)) else [wrt]
+    if _ndim("the cost of a Hessian", cost):
+        raise DerivativeTypeError(
+            format_error(
+                f"the cost of a Hessian must be a scalar, but `{cost}` is none",
+                context=[describe(cost)],
+                hint="reduce it first, for instance `cost.sum()`",
+            )
+        )
     for variable in variables:
         ndim = _ndim("what a Hessian is taken for", variable)
         if ndim != 1:
-            raise TypeError(
+            raise DerivativeTypeError(
                 format_error(
                     f"the Hessian is taken with respect to vectors, but `{variable}` has {ndim} dimension(s)",
                     context=[describe(variable)],
@@ -439,5 +448,7 @@ def _zero_rows(vector: Any, variable: Any) -> Any:
 def _ndim(role: str, variable: Any) -> int:
     shape = static_shape(variable) if isinstance(variable, Variable) else None
     if shape is None:
-        raise TypeError(format_error(f"{role} is {variable!r}, which is no tensor", hint="pass a tensor variable"))
+        raise DerivativeTypeError(
+            format_error(f"{role} is {variable!r}, which is no tensor", hint="pass a tensor variable")
+        )
     return len(shape)

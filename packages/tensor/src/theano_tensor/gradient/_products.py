@@ -25,7 +25,7 @@ from theano_graph import (
 
 from .._core._dtypes import Outputs
 from .._core._ops import all_stacked
-from .._errors import DisconnectedInputError, NullTypeGradError, PullbackError
+from .._errors import DerivativeValueError, DisconnectedInputError, NullTypeGradError, PullbackError
 from ._backward import backward, pull_back
 from ._blocks import GradientGate
 from ._grad import (
@@ -412,7 +412,7 @@ def _as_given(model: Any, results: list[Any]) -> Any:
 
 def _check_points(variables: Sequence[Variable], points: Sequence[Variable], name: str) -> None:
     if len(variables) != len(points):
-        raise ValueError(
+        raise DerivativeValueError(
             format_error(
                 f"{len(points)} evaluation points for {len(variables)} variables in `{name}`", hint="give one for each"
             )
@@ -464,7 +464,7 @@ def subgraph_grad(
         If neither `cost` nor `start` is given.
     """
     if cost is None and not start:
-        raise ValueError(
+        raise DerivativeValueError(
             format_error(
                 "subgraph_grad needs a cost or a start", hint="give the cost, or known gradients to start from"
             )

@@ -398,6 +398,15 @@ def shaped_as(variable: Variable, gradient: Variable) -> Variable:
     return addbroadcast(gradient, *axes) if axes else gradient
 
 
+def of_same_pattern(variable: Variable, gradient: Variable) -> Variable:
+    """Return a gradient that broadcasts only where `variable` does, so that it can be added to that as an update."""
+    if not isinstance(variable.type, TensorType) or not isinstance(gradient.type, TensorType):
+        return gradient
+    kinds = enumerate(zip(variable.type.broadcastable, gradient.type.broadcastable, strict=True))
+    axes = [axis for axis, (wanted, known) in kinds if known and not wanted]
+    return unbroadcast(gradient, *axes) if axes else gradient
+
+
 def _methods(variable: Variable) -> Numbers:
     if not hasattr(variable, "zeros_like"):
         raise TypeError(

@@ -422,7 +422,30 @@ def _pullback_sum(node: Apply[Sum, Tensor], cotangents: list[Variable]) -> list[
 @pullback.register(Prod)
 def _pullback_prod(node: Apply[Prod, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     (x,) = node.inputs
-    return [scaled(x, restore(as_tensor_variable(cotangents[0]), node) * conj(_others(node)))]
+    cotangent = as_tensor_variable(cotangents[0])
+    relative = _without_divisor(cotangent, node.outputs[0])
+    if relative is not None:
+        return [scaled(x, restore(relative, node) / x)]
+    return [scaled(x, restore(cotangent, node) * conj(_others(node)))]
+
+
+def _without_divisor(cotangent: Tensor, product: Tensor) -> Tensor | None:
+    """Return g if a cotangent of a product p is ``g / p``, as that of log(p): p may be out of the range of numbers.
+
+    That of ``log(abs(p))`` is ``g / abs(p) * sgn(p)``.
+    """
+    signed = _operands(cotangent, scalars.mul)
+    sign = _operands(signed[1], scalars.sgn) if len(signed) == 2 else []
+    of_size = bool(sign) and sign[0] is product
+    quotient = _operands(signed[0] if of_size else cotangent, scalars.true_div)
+    divisor = quotient[1:] if not of_size or not quotient else _operands(quotient[1], scalars.abs)
+    same = bool(divisor) and divisor[0] is product and quotient[0].type.dtype == cotangent.type.dtype
+    return quotient[0] if same else None
+
+
+def _operands(variable: Tensor, op: ScalarOp) -> list[Tensor]:
+    node = variable.owner
+    return node.inputs if node is not None and getattr(node.op, "scalar_op", None) == op else []
 
 
 def _others(node: Apply) -> Tensor:

@@ -24,7 +24,7 @@ from theano_optimize import (
 from .._core._convert import constant
 from .._core._dtypes import TensorLike
 from .._core._type import Tensor, TensorType
-from ..elemwise import DimShuffle, Elemwise
+from ..elemwise import DimShuffle, Elemwise, dimshuffle
 
 # ---- Looking at tensor expressions and building new ones, for rewrites
 
@@ -169,6 +169,17 @@ def remade(fgraph: FunctionGraph, op: Op, *inputs: Variable) -> Tensor:
                 return there
     node_copy: Tensor = op.make_node(*inputs).outputs[0]
     return node_copy
+
+
+def shuffled(fgraph: FunctionGraph, variable: Tensor, order: Sequence[int | str]) -> Tensor:
+    """Return `variable` with its dimensions in another order: the one that the graph has, or a new one."""
+    view = dimshuffle(variable, list(order))
+    node = view.owner
+    return (
+        remade(fgraph, node.op, variable)
+        if node is not None and view is not variable and variable is node.inputs[0]
+        else view
+    )
 
 
 def _is_same(a: Variable, b: Variable) -> bool:

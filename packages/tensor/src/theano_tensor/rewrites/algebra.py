@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache, reduce
 from typing import Any
 
@@ -24,14 +25,22 @@ from ._language import (
     is_float,
     is_no_float,
     kind_of,
-    maker,
     number,
     operands,
     rule,
     scalar_constant,
     sole_client,
+    stabilizing,
 )
-from ._products import Product, flatten_product, is_inside_product, is_product, whole_power
+from ._products import (
+    Product,
+    flatten_powers,
+    flatten_product,
+    is_inside_product,
+    is_product,
+    outermost_product,
+    whole_power,
+)
 from .equations import (
     Anything,
     Equations,
@@ -268,7 +277,7 @@ def power_with_constant_exponent(a: Anything) -> Equations:
     at_end = switch(eq(x, 0), np.inf, 0)
     floats = [
         a**0.5 >> sqrt(x),
-        a**-0.5 >> switch(or_(eq(x, 0), eq(x, -np.inf)), at_end, 1 / sqrt(x)),
+        (a**-0.5 >> switch(or_(eq(x, 0), eq(x, -np.inf)), at_end, 1 / sqrt(x))).when(is_no_power),
         a**-1 >> 1 / x,
         a**-2 >> 1 / sqr(x),
     ]
@@ -328,18 +337,109 @@ def square_root_of_square(x: Real) -> Equations:
     return [sqrt(sqr(x)) >> abs(x), sqrt(x * x) >> abs(x)]
 
 
-@rule(scalar.sqrt, reach=2)
-def square_root_of_power(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
-    """``sqrt(x**4) -> x**2``, and sizes of odd powers: what is below the root may overflow or vanish."""
-    power = whole_power(node.inputs[0])
-    if power is None or power % 2:
+def is_no_power(a: Tensor) -> bool:
+    """The base is not itself a power, of which the root is taken first."""
+    return kind_of(a) not in _WHOLE_POWERS
+
+
+@rule(
+    scalar.sqrt,
+    scalar.pow,
+    phases=BOTH,
+    exactness=Exactness.STABILIZING,
+    tags=("fast_run", "fast_compile", "stabilize"),
+    reach=8,
+    key="local_root_of_power",
+)
+def root_of_power(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
+    """``(c * x**4)**0.25 -> c**0.25 * abs(x)``, with NaN below odd powers: what is inside may overflow or vanish."""
+    inside, exponent = root_parts(node.outputs[0])
+    if exponent is None or exponent == int(exponent) or kind_of(inside) not in _WHOLE_POWERS:
         return None
-    x, half = maker(node.inputs[0]).inputs[0], power // 2
-    base = call(scalar.abs, x) if half % 2 else x
-    return fitted(node, call(scalar.pow, base, scalar_constant(half, x.type.dtype, x.type.ndim)))
+    product = flatten_powers(inside)
+    (x, power), *others = product.factors.items() or [(inside, 1)]
+    if (
+        others
+        or not product.complete
+        or product.coefficient <= 0
+        or abs(power) == 1
+        or x.type.dtype != inside.type.dtype
+    ):
+        return None
+    dtype, ndim = inside.type.dtype, inside.type.ndim
+    result = power_of(x if power % 2 else call(scalar.abs, x), power * exponent)
+    if product.coefficient != 1:
+        result = call(scalar.mul, scalar_constant(product.coefficient**exponent, dtype, ndim), result)
+    if power % 2:
+        zero, nan = scalar_constant(0, dtype, ndim), scalar_constant(math.nan, dtype, ndim)
+        result = call(scalar.switch, call(scalar.lt, x, zero), nan, result)
+    return fitted(node, result)
 
 
-@equations(scalar.log, key="local_log_exp", names=("local_func_inv",))
+#: What makes a power, or a product of some.
+_WHOLE_POWERS = frozenset(type(op) for op in (scalar.pow, scalar.sqr, scalar.mul, scalar.true_div, scalar.reciprocal))
+
+
+def root_parts(variable: Tensor) -> tuple[Tensor, float | None]:
+    """Return x and the exponent if `variable` is a root of x, or x to the power of a number; else None for it."""
+    node = variable.owner
+    kind = kind_of(variable)
+    if node is None or kind not in _ROOTS or variable.type.dtype != node.inputs[0].type.dtype or not is_float(variable):
+        return variable, None
+    exponent = 0.5 if kind is _SQRT else number(node.inputs[1])
+    if not isinstance(exponent, (int, float)) or not exponent or not math.isfinite(exponent):
+        return variable, None
+    return node.inputs[0], exponent
+
+
+_SQRT = type(scalar.sqrt)
+_ROOTS = frozenset((_SQRT, type(scalar.pow)))
+
+
+def power_of(x: Tensor, exponent: float) -> Tensor:
+    """Return a power of x."""
+    return x if exponent == 1 else call(scalar.pow, x, scalar_constant(exponent, x.type.dtype, x.type.ndim))
+
+
+@stabilizing(scalar.mul, scalar.true_div, reach=8, key="local_powers_of_size")
+def powers_of_size_gathered(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
+    """``x**3 * abs(x)**-3 -> sgn(x)``: one of the powers of a number and of its size overflows, another vanishes."""
+    product = outermost_product(fgraph, node)
+    if product is None or not product.has(_SQRT, type(scalar.pow)):
+        return None
+    exponents: dict[Tensor, list[tuple[float, bool]]] = {}
+    for factor, power in product.factors.items():
+        x, exponent, of_size = _base(factor)
+        exponents.setdefault(x, []).append((exponent * power, of_size))
+    for x, powers in exponents.items():
+        sizes = [e for e, of_size in powers if of_size]
+        signed = [e for e, of_size in powers if not of_size]
+        if not sizes or not signed or any(e != int(e) for e in signed) or x.type.dtype != node.outputs[0].type.dtype:
+            continue
+        if min(sizes + signed) > 0 or max(sizes + signed) < 0 or max(map(abs, sizes + signed)) <= 1:
+            continue
+        others = {v: p for v, p in product.factors.items() if _base(v)[0] is not x}
+        rest = Product(product.coefficient, others)
+        total = sum(sizes) + sum(signed)
+        if sum(signed) % 2:
+            rest.multiply(call(scalar.sgn, x), 1)
+        if total:
+            rest.multiply(power_of(call(scalar.abs, x), total), 1)
+        return fitted(node, rest.build(node.outputs[0].type.dtype, x.type.ndim), list(product.factors))
+    return None
+
+
+def _base(factor: Tensor) -> tuple[Tensor, float, bool]:
+    """Return x, the exponent, and whether it is a power of the size of x."""
+    x, exponent = root_parts(factor)
+    square = operands(factor, scalar.sqr)
+    if square is not None and is_float(factor):
+        (x,), exponent = square, 2
+    size = operands(x, scalar.abs)
+    return (x, exponent or 1, False) if size is None or not is_float(x) else (size[0], exponent or 1, True)
+
+
+@equations(scalar.log, phases=BOTH, key="local_log_exp", names=("local_func_inv",))
 def log_of_exp(x: Real) -> Equations:
     """A logarithm undoes the exponential."""
     return [log(exp(x)) >> x]

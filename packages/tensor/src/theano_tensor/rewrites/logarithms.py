@@ -13,7 +13,7 @@ from .._core._type import Tensor
 from ..elemwise import DimShuffle, Elemwise, dimshuffle
 from ..indexing import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Subtensor
 from ..nnet import Softmax
-from ..reduce import Sum
+from ..reduce import Prod, Sum
 from ..shape import Reshape
 from ._language import (
     call,
@@ -37,6 +37,7 @@ from ._products import (
     outermost_product,
     shared_product,
 )
+from .algebra import root_parts
 from .exponentials import behind_view, sum_of_exp
 from .indexing import is_zeros
 
@@ -52,7 +53,7 @@ _KEPT = frozenset(type(op) for op in (scalar.add, scalar.mul, scalar.true_div, s
 LOGARITHMS = (scalar.log, scalar.log2, scalar.log10)
 #: What makes a power, or a product of some.
 _POWERS = frozenset(
-    type(op) for op in (scalar.pow, scalar.sqr, scalar.mul, scalar.true_div, scalar.reciprocal, scalar.abs)
+    type(op) for op in (scalar.pow, scalar.sqrt, scalar.sqr, scalar.mul, scalar.true_div, scalar.reciprocal, scalar.abs)
 )
 
 
@@ -251,6 +252,10 @@ def log_of_power(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     (argument,) = node.inputs
     if not is_float(argument) or kind_of(argument) not in _POWERS:
         return None
+    base, exponent = root_parts(argument)
+    if exponent is not None and exponent != int(exponent):
+        logarithm = call(node.op.scalar_op, base)
+        return fitted(node, call(scalar.mul, scalar_constant(exponent, base.type.dtype, base.type.ndim), logarithm))
     product = flatten_powers(argument)
     powers = product.factors.values()
     even = all(p % 2 == 0 for p in powers)
@@ -270,20 +275,20 @@ def log_of_power(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
 @rule(scalar.abs, phases=(Phase.CANONICALIZE, Phase.STABILIZE), reach=8, tags=("fast_run", "fast_compile", "stabilize"))
 def size_of_positive(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``abs(exp(x)) -> exp(x)``: what is positive by its form is its size, and stays part of stable forms."""
-    return fitted(node, node.inputs[0]) if _is_positive(node.inputs[0]) else None
+    return fitted(node, node.inputs[0]) if is_positive(node.inputs[0]) else None
 
 
-def _is_positive(variable: Tensor, depth: int = 8) -> bool:
+def is_positive(variable: Tensor, depth: int = 8) -> bool:
     """Tell whether a variable is positive by its form: stable forms of its logarithm see no absolute value."""
     node = variable.owner
     if node is None or not depth:
         return False
     if isinstance(node.op, Softmax) or kind_of(variable) in _POSITIVE:
         return True
-    if isinstance(node.op, (DimShuffle, Reshape, Subtensor, Sum)):
-        return _is_positive(node.inputs[0], depth - 1)
+    if isinstance(node.op, (DimShuffle, Reshape, Subtensor, Sum, Prod)):
+        return is_positive(node.inputs[0], depth - 1)
     if kind_of(variable) in _KEPT:
-        return all(_is_positive(v, depth - 1) for v in node.inputs)
+        return all(is_positive(v, depth - 1) for v in node.inputs)
     return False
 
 
@@ -310,14 +315,17 @@ def is_positive_and_steep(variable: Tensor) -> bool:
         return False
     if operands(variable, scalar.exp, scalar.erfc, scalar.sigmoid) is not None:
         return True
-    return sum_of_exp(behind_view(variable)[0]) is not None or exponents(variable) is not None
+    inside = behind_view(variable)[0]
+    if inside.owner is not None and isinstance(inside.owner.op, Prod) and is_positive(inside):
+        return True
+    return sum_of_exp(inside) is not None or exponents(variable) is not None
 
 
 def _has_steep_factor(product: Product) -> bool:
     return product.complete and any(is_positive_and_steep(v) for v in product.factors)
 
 
-@stabilizing(scalar.log, reach=5, key="local_log_product", names=("local_log_softmax",))
+@stabilizing(*LOGARITHMS, reach=5, key="local_log_product", names=("local_log_softmax",))
 def log_of_product(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``log(a * exp(x) / sum(exp(x))) -> log(a) + x - log(sum(exp(x)))``, where factors are positive by form."""
     (argument,) = node.inputs
@@ -326,11 +334,14 @@ def log_of_product(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Foun
     product = flatten_product(argument)
     if not _has_steep_factor(product):
         return None
-    half = _log_of_half_complement(product)
-    if half is not None:
-        return fitted(node, half)
-    total = _sum_of_logs(product, argument)
-    return None if total is None else fitted(node, total)
+    total = _log_of_half_complement(product)
+    if total is None:
+        total = _sum_of_logs(product, argument)
+    if total is None or node.op.scalar_op == scalar.log:
+        return None if total is None else fitted(node, total)
+    base = 2 if node.op.scalar_op == scalar.log2 else 10
+    factor = scalar_constant(1 / math.log(base), total.type.dtype, total.type.ndim)
+    return fitted(node, call(scalar.mul, total, factor))
 
 
 def _sum_of_logs(product: Product, argument: Tensor) -> Tensor | None:
@@ -382,6 +393,28 @@ def _log_of_half_complement(product: Product) -> Tensor | None:
     other = call(scalar.neg, call(scalar.mul, half, call(scalar.erfc, call(scalar.neg, below))))
     tail = call(scalar.sub, scaled, call(scalar.mul, x, x))
     return call(scalar.switch, call(scalar.gt, x, zero), tail, call(scalar.log1p, other))
+
+
+@stabilizing(*LOGARITHMS, reach=10, key="local_log_prod")
+def log_of_reduction(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
+    """``log(prod(x)) -> sum(log(abs(x)))``, and NaN where an odd number of factors is negative; ``log(abs(prod(x)))``.
+
+    The product of many numbers overflows or vanishes. What is positive by its form keeps its own stable logarithm.
+    """
+    whole = operands(node.inputs[0], scalar.abs)
+    argument, view = behind_view(node.inputs[0] if whole is None else whole[0])
+    inner = argument.owner
+    if inner is None or type(inner.op) is not Prod or not is_float(argument):
+        return None
+    op, x = inner.op, cast_to(inner.inputs[0], argument.type.dtype)
+    axes = op.axes(x.type.ndim)
+    size = x if (positive := is_positive(x)) else call(scalar.abs, x)
+    result = Sum(axes, op.dtype, op.acc_dtype)(call(node.op.scalar_op, size))
+    if not positive and whole is None:
+        sign = Prod(axes, op.dtype, op.acc_dtype)(call(scalar.sgn, x))
+        zero, nan = (scalar_constant(v, argument.type.dtype, sign.type.ndim) for v in (0, math.nan))
+        result = call(scalar.switch, call(scalar.lt, sign, zero), nan, result)
+    return fitted(node, result if view is None else view(result))
 
 
 @stabilizing(scalar.log, reach=5, key="local_log_of_part")
@@ -489,7 +522,8 @@ def exponential_multiplied_out(fgraph: FunctionGraph, node: Apply[Elemwise, Tens
     """``(a / exp(x) + b) * exp(x) -> a + b * exp(x)``, however the quotient is written."""
     root = node.outputs[0]
     product = outermost_product(fgraph, node)
-    if product is None or not product.has(_EXP):
+    above = [] if product is None else [v for v, p in product.factors.items() if p > 0 and _is_steep_view(v)]
+    if product is None or not above:
         return None
     for factor, power in product.factors.items():
         terms = _signed_terms(factor) if power == 1 else None
@@ -499,7 +533,6 @@ def exponential_multiplied_out(fgraph: FunctionGraph, node: Apply[Elemwise, Tens
         parts = [part if (shown := exposed(part)) is None else shown for part in parts if part.complete]
         if len(parts) < len(terms):
             continue
-        above = [v for v, p in product.factors.items() if p > 0 and operands(v, scalar.exp) is not None]
         if not any(part.factors.get(v, 0) < 0 for part in parts for v in above):
             continue
         others = {v: p for v, p in product.factors.items() if v is not factor}
@@ -507,6 +540,16 @@ def exponential_multiplied_out(fgraph: FunctionGraph, node: Apply[Elemwise, Tens
         if distributed is not None:
             return fitted(node, distributed)
     return None
+
+
+def _is_steep_view(variable: Tensor) -> bool:
+    """Tell whether a variable is an exponential, or a view of a product with one: a share, which may vanish as well."""
+    if kind_of(variable) is _EXP:
+        return True
+    node = variable.owner
+    if node is None or not isinstance(node.op, DimShuffle) or not is_product(node.inputs[0]):
+        return False
+    return _has_steep_factor(flatten_product(node.inputs[0]))
 
 
 def _signed_terms(variable: Tensor) -> list[tuple[Tensor, int]] | None:

@@ -14,7 +14,7 @@ from theano_optimize import Exactness, Phase, WalkRewriter, constant_folding, no
 from .._core._ops import CheckAndRaise, TensorOp, run_in_a_loop
 from .._core._type import Tensor
 from ..creation import Alloc
-from ..elemwise import DimShuffle, Elemwise, dimshuffle
+from ..elemwise import DimShuffle, Elemwise
 from ..extra_ops import CpuContiguous, ExtractDiag
 from ..indexing import (
     AdvancedIncSubtensor,
@@ -28,7 +28,7 @@ from ..joining import Join
 from ..nnet import Softmax
 from ..reduce import Prod, Sum
 from ..shape import Rebroadcast, Reshape, Roll, SpecifyShape
-from ._language import can_replace, is_broadcast, is_float, lift, negated, number, remade, rule, stabilizing
+from ._language import can_replace, is_broadcast, is_float, lift, negated, number, remade, rule, shuffled, stabilizing
 from ._products import whole_power
 from .exponentials import sum_of_exp
 from .indexing import FULL, index_of, is_zeros, part_of
@@ -225,7 +225,7 @@ def moved(fgraph: FunctionGraph, node: Apply[Any, Tensor], variable: Tensor) -> 
     if is_broadcast(variable):
         return number_of_dimensions(variable, node.outputs[0].type.ndim)
     if isinstance(op, DimShuffle):
-        return dimshuffle(variable, list(op.order))
+        return shuffled(fgraph, variable, op.order)
     if pattern == whole:
         return remade(fgraph, op, variable, *node.inputs[1:])
     if isinstance(op, CheckAndRaise):
@@ -306,9 +306,14 @@ def movement_before_steep(fgraph: FunctionGraph, node: Apply[Any, Tensor]) -> Fo
     if is_float(y) and is_masked(y):
         new = movement_below(fgraph, node) if meets_factor(fgraph, output, of_any_kind=True) else None
         return None if new is None else [new]
-    if scalar_kind(y.owner) is None or not is_float(y) or not is_steep_below(y) or has_sum_of_exp(y):
+    if scalar_kind(y.owner) is None or not is_float(y) or not is_steep_below(y):
         return None
-    if not is_awaited(fgraph, output) and not (scalar_kind(y.owner) in _FACTORS and meets_factor(fgraph, output)):
+    # Only permuted and dropped dimensions pass a sum of exponentials: each factor has them then.
+    shared = has_sum_of_exp(y)
+    meets = scalar_kind(y.owner) in _FACTORS and meets_factor(fgraph, output, of_any_kind=shared)
+    if shared and not (meets and isinstance(node.op, DimShuffle)):
+        return None
+    if not is_awaited(fgraph, output) and not meets:
         return None
     new = movement_below(fgraph, node)
     return None if new is None else [new]

@@ -19,7 +19,7 @@ from ..indexing.entries import known_number
 from ..joining import Join, Split
 from ..reduce import Max, Min, Prod, Reduce, Sum
 from ..shape import MakeVector, Rebroadcast, Reshape, ShapeI, shape_i, static_int
-from ._language import call, can_replace, cast_to, is_broadcast, rule, scalar_constant, sole_client
+from ._language import call, can_replace, cast_to, is_broadcast, rule, scalar_constant, shuffled, sole_client
 from .equations import Anything, Equations, applied, equations
 from .shape import is_traced_length
 
@@ -164,7 +164,7 @@ def view_before_elementwise(fgraph: FunctionGraph, node: Apply[DimShuffle, Tenso
         others = [v for v in inner.inputs if not is_broadcast(v)]
         if not all(v.owner is not None and isinstance(v.owner.op, DimShuffle) for v in others):
             return None
-    return _lifted(node, inner, lambda v: dimshuffle(v, list(node.op.order)))
+    return _lifted(node, inner, lambda v: shuffled(fgraph, v, node.op.order))
 
 
 @equations(Reshape, tags=ONLY_RUN, key="local_reshape_chain", names=("reshape_chain",), fit=Fit.EXACT)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -376,9 +377,16 @@ def shape_i(x: TensorLike, i: int) -> Tensor:
     variable = as_tensor_variable(x)
     length = variable.type.shape[i]
     if length is not None:
-        return constant(np.asarray(length, dtype="int64"))
+        return _known(variable, length)
     result: Tensor = ShapeI(i % variable.type.ndim)(variable)
     return result
+
+
+def _known(variable: Tensor, length: int) -> Tensor:
+    """Return a number that says which variable it is a length of: whoever asks for it uses that variable."""
+    number: Tensor = constant(np.asarray(length, dtype="int64"))
+    number.tag.length_source = weakref.ref(variable)
+    return number
 
 
 @operation("lengths")
@@ -425,8 +433,9 @@ def size(x: TensorLike) -> Tensor:
     >>> T.size(T.zeros((2, 3))).eval()
     array(6)
     """
-    total: Any = constant(np.asarray(1, dtype="int64"))
-    for n in lengths_of(x):
+    variable = as_tensor_variable(x)
+    total: Any = _known(variable, 1)
+    for n in lengths_of(variable):
         total = n if static_int(total) == 1 else total * n
     result: Tensor = total
     return result

@@ -79,7 +79,7 @@ def _prepare() -> None:
         if isinstance(word, ClassWord):
             with contextlib.suppress(ImportError, AttributeError):
                 # Records have their methods written by `dataclasses` when one is first used.
-                getattr(word.target, "__dataclass_params__", None)
+                getattr(word.target, "__dataclass_fields__", None)
         elif isinstance(word, Value):
             word.resolve()
 

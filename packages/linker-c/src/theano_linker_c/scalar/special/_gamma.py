@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, reduce
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from ..._lazy import scipy_special
 from .._arithmetic import sgn
 from .._derivative import REALS, ScalarRecord, differentiable, real_operands, undefined
-from .._dtypes import CValue, c_cast, c_type
+from .._dtypes import CValue, c_cast, c_special, c_type
 from .._op import BinaryScalarOp, ScalarOp, UnaryScalarOp
 from ._error_functions import SpecialFunction, checked_order
 
@@ -22,6 +22,8 @@ from ._error_functions import SpecialFunction, checked_order
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330)
 #: Where the asymptotic series of exponent s starts, less s.
 _START = 12
+#: SciPy's psi loses digits this near to a pole left of zero, where pi / tan(pi * x) is nearly all.
+_NEAR_POLE = 1e-3
 
 
 class Zeta(SpecialFunction, BinaryScalarOp):
@@ -117,6 +119,25 @@ class Psi(SpecialFunction, UnaryScalarOp):
 
     name = "psi"
 
+    def compute(self, *values: Any) -> Any:
+        """Call SciPy's function, but near a pole left of zero that of the reflected number (DLMF 5.5.4)."""
+        (x,) = values
+        part = x - np.rint(x)
+        near = (x < -0.5) & (np.abs(part) < _NEAR_POLE) & (part != 0)
+        if not np.any(near):
+            return scipy_special().psi(x)
+        return np.where(near, scipy_special().psi(1 - x) - np.pi / np.tan(np.pi * part), scipy_special().psi(x))
+
+    def c_expression(self, args: Sequence[CValue], result: str) -> str:
+        """Do the same in C."""
+        x = c_cast(args[0], "float64")
+        part = f"({x} - __builtin_rint({x}))"
+        near = f"{x} < -0.5 && __builtin_fabs({part}) < {_NEAR_POLE} && {part} != 0"
+        reflected = c_special("psi", "float64", CValue(f"(1 - {x})", "float64"))
+        tangent = f"tan({math.pi.hex()} * {part})"
+        value = f"{reflected} - {math.pi.hex()} / {tangent}"
+        return f"({c_type(result)})({near} ? {value} : {c_special('psi', 'float64', *args)})"
+
 
 class PolyGamma(SpecialFunction, UnaryScalarOp):
     """The derivative of `psi` of some order, 1 or higher.
@@ -147,7 +168,9 @@ class PolyGamma(SpecialFunction, UnaryScalarOp):
         right = sign * size * scipy_special().zeta(n + 1, at)
         # The distance from the nearest pole is exact; that from the pole below is rounded for small negative numbers.
         cot = 1 / np.tan(np.pi * (x - np.rint(x)))
-        reflected = -(np.pi ** (n + 1)) * np.polyval(_cot_derivative(n)[::-1], cot)
+        # The highest power first, and no zero times it: the cotangent may be infinite.
+        polynomial = reduce(lambda value, coefficient: value * cot + coefficient, _cot_derivative(n)[::-1])
+        reflected = -(np.pi ** (n + 1)) * polynomial
         left = np.where(x == np.floor(x), np.inf if n % 2 else np.nan, reflected - sign * right)
         return np.where(x == -np.inf, np.nan, np.where(x <= 0, left, right))
 
@@ -183,8 +206,9 @@ def _poly_gamma_text(n: int) -> str:
         factor = _BERNOULLI[k - 1] * math.factorial(2 * k + n - 1) / math.factorial(2 * k)
         series = f"({factor.hex()} + {series}) * w"
     head = f"{float(math.factorial(n - 1)).hex()} + {(math.factorial(n) / 2).hex()} / y"
-    cot = "0"
-    for coefficient in reversed(_cot_derivative(n)):
+    *lower, highest = _cot_derivative(n)
+    cot = float(highest).hex()
+    for coefficient in reversed(lower):
         cot = f"({cot}) * c + {float(coefficient).hex()}"
     power = " * ".join(["y"] * n)
     pole = "__builtin_inf()" if n % 2 else '__builtin_nan("")'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence, Set
 from typing import Any, ClassVar, Self
 
@@ -383,11 +384,13 @@ def _spatial(x: Variable, convdim: int, shape: Sequence[int | None] | None) -> l
 
 def _input_grad(op: BaseAbstractConv, kernel: Variable, cotangent: Variable, images: Variable) -> Variable:
     result: Variable = op.sibling(AbstractConv_gradInputs)(kernel, cotangent, _spatial(images, op.convdim, op.imshp))
+    result.tag.length_source = weakref.ref(images)
     return result
 
 
 def _weight_grad(op: BaseAbstractConv, images: Variable, cotangent: Variable, kernel: Variable) -> Variable:
     result: Variable = op.sibling(AbstractConv_gradWeights)(images, cotangent, _spatial(kernel, op.convdim, op.kshp))
+    result.tag.length_source = weakref.ref(kernel)
     return result
 
 
