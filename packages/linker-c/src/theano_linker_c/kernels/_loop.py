@@ -159,15 +159,20 @@ def _step(writer: CWriter, lanes: _Lanes, values: Mapping[int, CValue]) -> None:
     for x in rows:
         if x.read and not lanes.fixed[x.index]:
             _copy(writer, lanes, f"a{x.index}[i] = {_outside(x)};")
+
+    def loop(store: bool) -> None:
+        with writer.block(f"for (int64_t i = 0; i < {lanes.count}; i++)"):
+            loaded = [values[x.index] if x.index in values else x.load(writer, "contiguous") for x in nest.inputs]
+            statements, results = nest.program.emit(loaded, "t")
+            for statement in statements:
+                writer.line(statement)
+            for operand, result in zip(nest.outputs if store else (), results if store else (), strict=True):
+                operand.store(writer, "contiguous", result)
+
     if lanes.count > 1:
-        writer.directive("#pragma omp simd")
-    with writer.block(f"for (int64_t i = 0; i < {lanes.count}; i++)"):
-        loaded = [values[x.index] if x.index in values else x.load(writer, "contiguous") for x in nest.inputs]
-        statements, results = nest.program.emit(loaded, "t")
-        for statement in statements:
-            writer.line(statement)
-        for operand, result in zip(nest.outputs, results, strict=True):
-            operand.store(writer, "contiguous", result)
+        writer.vector_loop(loop)
+    else:
+        loop(True)
     for operand in rows:
         if operand.written:
             _copy(writer, lanes, f"{_outside(operand)} = a{operand.index}[i];")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import MappingProxyType
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from theano_graph import record
 
-from ..._c_names import named
+from ..._c_names import called, named
 from ...scalar import (
     COMPLEX_FUNCTIONS,
     CValue,
@@ -24,7 +24,7 @@ from ...scalar import (
 )
 from ._own_functions import IN_PLACE, in_place
 from ._shared_code import FIXED, READ, WRITTEN, shared_declarations, shared_names
-from ._vector_forms import vector_forms
+from ._vector_forms import SINES, vector_forms
 
 __all__ = ["CFunction", "KernelSource", "file_text", "memory_type"]
 
@@ -66,6 +66,38 @@ class CWriter:
         yield
         self._depth -= 1
         self.line("}")
+
+    def vector_loop(self, loop: Callable[[bool], None], clauses: str = "") -> None:
+        """Add a loop that compilers vectorise.
+
+        Where sines are computed by forms of ours, a loop before it looks whether an argument is too large for these,
+        and then the C library computes all.
+
+        Parameters
+        ----------
+        loop : callable
+            Adds the loop; with False, one that only computes values.
+        clauses : str
+            The end of the line ``#pragma omp simd``.
+        """
+        begin = len(self.lines)
+        self.directive(f"#pragma omp simd{clauses}")
+        loop(True)
+        vectors = self.lines[begin:]
+        names = [name for name in called("\n".join(vectors)) if name in SINES]
+        if not names:
+            return
+        del self.lines[begin:]
+        self.lines += ["#ifdef THEANO_SINES", *(f"#define {name}(x) theano_{name}_far(x, &far)" for name in names)]
+        self.line("uint32_t far = 0;")
+        self.directive("#pragma omp simd reduction(|:far)")
+        loop(False)
+        self.lines += [f"#undef {name}" for name in names]
+        with self.block("if (far)"):
+            self.lines += vectors[1:]
+        self.line("else")
+        self.lines += [*(f"#define {name} theano_{name}" for name in names), "#endif", *vectors, "#ifdef THEANO_SINES"]
+        self.lines += [*(f"#undef {name}" for name in names), "#endif"]
 
 
 @record
@@ -141,12 +173,12 @@ def file_text(
     helpers += helper_definitions((*headers, *definitions))
     pointers = [_pointer(name, count) for name, count in special_functions((*headers, *definitions)).items()]
     # Users' code includes the declarations of the library's functions, and calls these, not the forms in place.
-    called = {name for text in (*helpers, *definitions) for name in named(text)}
+    names = {name for text in (*helpers, *definitions) for name in named(text)}
     used = {name for text in headers for name in named(text)}
     vectors = frozenset(vector_functions)
-    forms = [in_place(name, _declaration(name, vectors)) for name in IN_PLACE if name in called]
-    forms += vector_forms(called, vectors) if own_forms else []
-    used |= called.difference(IN_PLACE)
+    forms = [in_place(name, _declaration(name, vectors)) for name in IN_PLACE if name in names]
+    forms += vector_forms(names, vectors) if own_forms else []
+    used |= names.difference(IN_PLACE)
     declared = [_declaration(name, vectors) for name in sorted(used) if _base(name)]
     declared += [form.text for form in forms]
     definitions_in_place = [form.begin for form in forms]

@@ -8,10 +8,14 @@ from importlib import resources
 
 from ._own_functions import InPlace
 
-__all__ = ["vector_forms"]
+__all__ = ["SINES", "vector_forms"]
 
 #: Names in the C library of the functions of ``vector_math.h``, at most 2 units in the last place from the true value.
-_NAMES = frozenset(name + suffix for name in ("expm1", "log1p", "tanh", "erf") for suffix in ("", "f"))
+_NAMES = frozenset(
+    {"exp", *(name + suffix for name in ("expm1", "log", "log1p", "tanh", "erf") for suffix in ("", "f"))}
+)
+#: Those whose forms are for arguments up to some size: a loop that calls these forms looks at the arguments before.
+SINES = frozenset({"sin", "sinf", "cos", "cosf"})
 
 
 def vector_forms(called: Collection[str], known: Collection[str]) -> list[InPlace]:
@@ -32,12 +36,11 @@ def vector_forms(called: Collection[str], known: Collection[str]) -> list[InPlac
     Examples
     --------
     >>> [form.begin for form in vector_forms({"tanh", "erf"}, {"erf"})]
-    ['#define tanh theano_tanh']
+    ['', '#define tanh theano_tanh']
     """
-    names = sorted(_NAMES.intersection(called).difference(known))
-    return [
-        InPlace("" if k else _text(), f"#define {name} theano_{name}", f"#undef {name}") for k, name in enumerate(names)
-    ]
+    unknown = set(called).difference(known)
+    forms = [InPlace("", f"#define {name} theano_{name}", f"#undef {name}") for name in sorted(unknown & _NAMES)]
+    return [InPlace(_text(), "", ""), *forms] if forms or unknown & SINES else []
 
 
 @functools.cache
