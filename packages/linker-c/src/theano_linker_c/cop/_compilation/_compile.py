@@ -112,6 +112,7 @@ def refused(
         format_error(
             f"the C code of {names} does not compile",
             context=where,
-            hint="correct the op's C code at the lines of the source named above; without C code its `perform` is run",
+            hint="correct the op's C code; lines count from the beginning of the text of a method, as in"
+            " `DoubleOp.c_code:3`, or of the source named above; without C code its `perform` is run",
         )
     )
