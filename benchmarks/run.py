@@ -24,6 +24,7 @@ from harness import OURS, QUICK, Options, Row, peer, version
 BENCHMARKS = (
     "call_overhead",
     "elementwise",
+    "compilers",
     "reductions",
     "logistic_step",
     "mlp",

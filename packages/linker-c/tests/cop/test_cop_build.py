@@ -165,6 +165,15 @@ class TestErrors(BuildTestCase):
         with open(kept, encoding="utf-8") as file:
             self.assertIn("= undeclared_thing;", file.read())
 
+    def test_lines_are_those_of_the_method_s_text(self) -> None:
+        for op, place in (
+            (COnly("int n = 1;\n\n%(z)s = undeclared_thing;"), "COnly.c_code:3"),
+            (COnly(NUMBER.format(1), c_support_code="int one;\nint two = undeclared_thing;"), "COnly.c_support_code:2"),
+            (COnly(NUMBER.format(1), c_code_cleanup="undeclared_thing;"), "COnly.c_code_cleanup:1"),
+        ):
+            with self.assertRaisesRegex(CompileError, rf"as C: {place}:.*undeclared_thing"):
+                c_thunk(node_of(op(generic("x"))), self.options)
+
     def test_errors_of_the_op_s_own_methods_name_it(self) -> None:
         cases = [
             (COnly("%(nowhere)s"), KeyError, "when its C code was asked for"),

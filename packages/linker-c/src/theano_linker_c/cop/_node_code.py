@@ -167,6 +167,8 @@ _CPP = re.compile(
     r'^\s*#\s*include\s*(?:<[^.>]*>|[<"][^>"]*\.h(?:pp|h|xx)[>"])',
     re.MULTILINE,
 )
+#: Ends the text of a method: the lines after it are those of the file again, whose number is known in the end.
+LINES_OF_FILE = "#line theano_file"
 _NEEDED_FOR_INPUT = ("c_declare", "c_extract", "c_cleanup")
 
 
@@ -233,6 +235,16 @@ class NodeCode:
     version: tuple[Any, ...]
     languages: tuple[bool, ...]
 
+    @property
+    def support_content(self) -> tuple[str, ...]:
+        """Code for the global scope of any node, whichever class gives it."""
+        return tuple(text.partition("\n")[2] for text in self.support)
+
+
+def placed(text: str, owner: Any, method: str) -> str:
+    """Return text of which the compiler says class, method and the line within the text."""
+    return f'#line 1 "{type(owner).__name__}.{method}"\n{text}\n{LINES_OF_FILE}' if text.strip() else text
+
 
 def failure(label: str) -> str:
     """Return the code that leaves for a label with the mark of failure set, on one line."""
@@ -289,13 +301,14 @@ def node_code_of(node: Apply, params: Any, compiler: str) -> NodeCode:
     blocks += [_block(v.type, names[v], check, is_output=False) for v in dict.fromkeys(node.inputs)]
     blocks += [_block(v.type, names[v], check, is_output=True) for v in node.outputs]
     cleanup = ask(op, "c_code_cleanup", node, NAME, list(inputs), list(outputs), sub, default="")
+    code, cleanup = placed(code, op, "c_code"), placed(cleanup, op, "c_code_cleanup")
     blocks.append(Block("theano_label_op", "", code, cleanup))
     types = _types(node, has_params)
     owners = [*types, op]
     init_sub = substitutions("theano_label_init", has_params)
     fields = {
-        "support": [text for owner in owners for text in _support(owner)],
-        "support_apply": texts(ask(op, "c_support_code_apply", node, NAME, default=""), op, "c_support_code_apply"),
+        "support": _support(owners),
+        "support_apply": _placed_texts(op, "c_support_code_apply", node, NAME),
         "support_struct": _joined(op, "c_support_code_struct", node, NAME),
         "init_struct": _joined(op, "c_init_code_struct", node, NAME, init_sub),
         "cleanup_struct": _joined(op, "c_cleanup_code_struct", node, NAME),
@@ -358,12 +371,21 @@ def _types(node: Apply, has_params: bool) -> list[Any]:
     return [*types, *([node.op.params_type] if has_params else [])]
 
 
-def _support(owner: Any) -> list[str]:
-    return texts(ask(owner, "c_support_code", default=""), owner, "c_support_code")
+def _support(owners: Sequence[Any]) -> list[str]:
+    """Return the shared code of all, each text once, though several classes may give it."""
+    code: dict[str, str] = {}
+    for owner in owners:
+        for text in texts(ask(owner, "c_support_code", default=""), owner, "c_support_code"):
+            code.setdefault(text, placed(text, owner, "c_support_code"))
+    return list(code.values())
+
+
+def _placed_texts(op: Any, method: str, *args: Any) -> list[str]:
+    return [placed(text, op, method) for text in texts(ask(op, method, *args, default=""), op, method)]
 
 
 def _joined(op: Any, method: str, *args: Any) -> str:
-    return "\n".join(texts(ask(op, method, *args, default=""), op, method))
+    return "\n".join(_placed_texts(op, method, *args))
 
 
 def _arguments(owners: Sequence[Any], compiler: str) -> Arguments:

@@ -16,7 +16,7 @@ import numpy as np
 from theano_graph import Apply, format_error
 
 from ..compiler import CompileDirectory, CompileError, CompilerOptions, CompilerRun, Toolchain, digest, run_compiler
-from ._node_code import NAME, Arguments, Block, NodeCode
+from ._node_code import LINES_OF_FILE, NAME, Arguments, Block, NodeCode
 
 # ---- Compiling user-written code: the compiler, its arguments, and the language
 
@@ -115,7 +115,8 @@ def refused(
         format_error(
             f"the C code of {names} does not compile",
             context=where,
-            hint="correct the op's C code at the lines of the source named above; without C code its `perform` is run",
+            hint="correct the op's C code; lines count from the beginning of the text of a method, as in"
+            " `DoubleOp.c_code:3`, or of the source named above; without C code its `perform` is run",
         )
     )
 
@@ -312,16 +313,19 @@ def unit_text(named: Sequence[tuple[NodeCode, str]], cpp: bool) -> str:
     pieces = [*(f"#include {_header(h)}" for h in headers), _UNIT_BEGIN]
     shared: dict[str, None] = {}
     for node_code, name in named:
-        fresh = [text for text in node_code.support if text not in shared]
-        shared.update(dict.fromkeys(fresh))
-        pieces += [text.replace(NAME, name) for text in fresh]
+        for text, content in zip(node_code.support, node_code.support_content, strict=True):
+            if content not in shared:
+                shared[content] = None
+                pieces.append(text.replace(NAME, name))
         pieces.append(thunk_text(node_code, cpp).replace(NAME, name))
     statements = dict.fromkeys(text.replace(NAME, name) for node_code, name in named for text in node_code.init)
     pieces.append(_unit_init(list(statements)))
     body = "\n".join(pieces)
     # Streams double the time that compiling takes, so they are there only for code that uses them.
     streams = "#include <iostream>\n" if cpp and _STREAM.search(body) else ""
-    return f"{prelude()}\n{streams}{body}"
+    lines = f"{prelude()}\n{streams}{body}".split("\n")
+    numbered = (f'#line {k} "<stdin>"' if line == LINES_OF_FILE else line for k, line in enumerate(lines, 2))
+    return "\n".join(numbered)
 
 
 def _header(name: str) -> str:

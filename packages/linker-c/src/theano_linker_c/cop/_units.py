@@ -88,7 +88,7 @@ def _group(node_code: NodeCode, key: str) -> Any:
     own_scope = "\n".join((*node_code.support_apply, *node_code.init))
     alone = not _leaves_no_macros(node_code) or (bool(node_code.support_apply) and NAME not in own_scope)
     settings = (node_code.arguments, bool(node_code.version), node_code.languages)
-    return (settings, key) if alone else (settings, node_code.support if _defines(node_code) else ())
+    return (settings, key) if alone else (settings, node_code.support_content if _defines(node_code) else ())
 
 
 def _defines(node_code: NodeCode) -> bool:
@@ -106,7 +106,7 @@ def _leaves_no_macros(node_code: NodeCode) -> bool:
             open_macros.add(name)
         elif kind == "undef":
             open_macros.discard(name)
-        elif kind not in ("include", "pragma"):
+        elif kind not in ("include", "line", "pragma"):
             return False
     return not open_macros
 

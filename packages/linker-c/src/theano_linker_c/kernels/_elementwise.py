@@ -189,18 +189,19 @@ def _vector_function(nest: LoopNest, fixed: Sequence[bool], suffix: str) -> CFun
     writer.line(f"const int64_t whole = n & -{nest.lanes};")
     # An output may be the very memory of an input: element i is then read before it is written, in each lane. So the
     # loop has no dependence between elements, although the pointers are not `restrict`.
-    writer.directive("#pragma omp simd")
-    _loop(writer, nest, values, "contiguous", "int64_t i = 0; i < whole")
+    writer.vector_loop(lambda store: _loop(writer, nest, values, "contiguous", "int64_t i = 0; i < whole", store))
     return CFunction(suffix, "int64_t n, char *const *data", tuple(writer.lines))
 
 
-def _loop(writer: CWriter, nest: LoopNest, values: Sequence[CValue | None], mode: str, head: str) -> None:
+def _loop(
+    writer: CWriter, nest: LoopNest, values: Sequence[CValue | None], mode: str, head: str, store: bool = True
+) -> None:
     with writer.block(f"for ({head}; i++)"):
         loaded = [v if v is not None else x.load(writer, mode) for v, x in zip(values, nest.inputs, strict=True)]
         statements, results = nest.program.emit(loaded, "t")
         for statement in statements:
             writer.line(statement)
-        for operand, result in zip(nest.outputs, results, strict=True):
+        for operand, result in zip(nest.outputs if store else (), results if store else (), strict=True):
             operand.store(writer, mode, result)
 
 
@@ -352,15 +353,20 @@ def _step(writer: CWriter, lanes: _Lanes, values: Mapping[int, CValue]) -> None:
     for x in rows:
         if x.read and not lanes.fixed[x.index]:
             _copy(writer, lanes, f"a{x.index}[i] = {_outside(x)};")
+
+    def loop(store: bool) -> None:
+        with writer.block(f"for (int64_t i = 0; i < {lanes.count}; i++)"):
+            loaded = [values[x.index] if x.index in values else x.load(writer, "contiguous") for x in nest.inputs]
+            statements, results = nest.program.emit(loaded, "t")
+            for statement in statements:
+                writer.line(statement)
+            for operand, result in zip(nest.outputs if store else (), results if store else (), strict=True):
+                operand.store(writer, "contiguous", result)
+
     if lanes.count > 1:
-        writer.directive("#pragma omp simd")
-    with writer.block(f"for (int64_t i = 0; i < {lanes.count}; i++)"):
-        loaded = [values[x.index] if x.index in values else x.load(writer, "contiguous") for x in nest.inputs]
-        statements, results = nest.program.emit(loaded, "t")
-        for statement in statements:
-            writer.line(statement)
-        for operand, result in zip(nest.outputs, results, strict=True):
-            operand.store(writer, "contiguous", result)
+        writer.vector_loop(loop)
+    else:
+        loop(True)
     for operand in rows:
         if operand.written:
             _copy(writer, lanes, f"{_outside(operand)} = a{operand.index}[i];")

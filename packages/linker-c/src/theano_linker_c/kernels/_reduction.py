@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import ClassVar
 
@@ -403,24 +404,32 @@ def _block(reductions: _Reductions, number: int) -> CFunction:
         writer.line(f"const int64_t whole = n & -{reductions.lanes};")
     clauses = [clause for accumulator in accumulators for clause in accumulator.clauses()]
     if all(accumulator.clause is not None for accumulator in accumulators):
-        writer.directive(f"#pragma omp simd {' '.join(clauses)}")
+        writer.vector_loop(partial(_loop, writer, reductions, fixed), " " + " ".join(clauses))
+    else:
+        _loop(writer, reductions, fixed, True)
+    for accumulator in accumulators:
+        accumulator.finish(writer)
+    return CFunction(f"__block{number}", "int64_t n, char *const *data, int64_t skip", tuple(writer.lines))
+
+
+def _loop(writer: CWriter, reductions: _Reductions, fixed: Sequence[CValue | None], store: bool) -> None:
+    """Write the loop over a block; without `store` it only computes values."""
+    masked = reductions.masked
     with writer.block(f"for (int64_t i = 0; i < {'whole' if masked else 'n'}; i++)"):
         if masked:
             index = "int64_t" if reductions.totals[0].itemsize == 8 else "int32_t"
             writer.line(f"const {index} at = ({index})i - ({index})skip;")
-        values = [
-            v if v is not None else x.load(writer, "contiguous") for v, x in zip(fixed, reductions.inputs, strict=True)
-        ]
+        loads = zip(fixed, reductions.inputs, strict=True)
+        values = [v if v is not None else x.load(writer, "contiguous") for v, x in loads]
         statements, results = reductions.program.emit(values, "t")
         for statement in statements:
             writer.line(statement)
+        if not store:
+            return
         for operand, result in zip(reductions.kept, results[: len(reductions.kept)], strict=True):
             operand.store(writer, "contiguous", result)
-        for accumulator, result in zip(accumulators, results[len(reductions.kept) :], strict=True):
+        for accumulator, result in zip(reductions.accumulators, results[len(reductions.kept) :], strict=True):
             accumulator.add(writer, result, masked)
-    for accumulator in accumulators:
-        accumulator.finish(writer)
-    return CFunction(f"__block{number}", "int64_t n, char *const *data, int64_t skip", tuple(writer.lines))
 
 
 def _inner(reductions: _Reductions) -> CFunction:

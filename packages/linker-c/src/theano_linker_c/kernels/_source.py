@@ -13,7 +13,7 @@ import numpy as np
 
 from theano_graph import record
 
-from .._c_interface import named
+from .._c_interface import called, named
 from ..scalar import (
     COMPLEX_FUNCTIONS,
     CValue,
@@ -137,7 +137,11 @@ def set_shared_code(address_of: Callable[[str], int], names: Sequence[str]) -> N
 # ---- Mathematical functions without branches, for compilers that know no form of them for vectors
 
 #: Names in the C library of the functions of ``vector_math.h``, at most 2 units in the last place from the true value.
-_NAMES = frozenset(name + suffix for name in ("expm1", "log1p", "tanh", "erf") for suffix in ("", "f"))
+_NAMES = frozenset(
+    {"exp", *(name + suffix for name in ("expm1", "log", "log1p", "tanh", "erf") for suffix in ("", "f"))}
+)
+#: Functions whose forms are for arguments up to some size: a loop that calls these forms looks at the arguments before.
+SINES = frozenset({"sin", "sinf", "cos", "cosf"})
 
 
 def vector_forms(called: Collection[str], known: Collection[str]) -> list[InPlace]:
@@ -158,12 +162,11 @@ def vector_forms(called: Collection[str], known: Collection[str]) -> list[InPlac
     Examples
     --------
     >>> [form.begin for form in vector_forms({"tanh", "erf"}, {"erf"})]
-    ['#define tanh theano_tanh']
+    ['', '#define tanh theano_tanh']
     """
-    names = sorted(_NAMES.intersection(called).difference(known))
-    return [
-        InPlace("" if k else _text(), f"#define {name} theano_{name}", f"#undef {name}") for k, name in enumerate(names)
-    ]
+    unknown = set(called).difference(known)
+    forms = [InPlace("", f"#define {name} theano_{name}", f"#undef {name}") for name in sorted(unknown & _NAMES)]
+    return [InPlace(_text(), "", ""), *forms] if forms or unknown & SINES else []
 
 
 @functools.cache
@@ -211,6 +214,38 @@ class CWriter:
         yield
         self._depth -= 1
         self.line("}")
+
+    def vector_loop(self, loop: Callable[[bool], None], clauses: str = "") -> None:
+        """Add a loop that compilers vectorise.
+
+        Where sines are computed by forms of ours, a loop before it looks whether an argument is too large for these,
+        and then the C library computes all.
+
+        Parameters
+        ----------
+        loop : callable
+            Adds the loop; with False, one that only computes values.
+        clauses : str
+            The end of the line ``#pragma omp simd``.
+        """
+        begin = len(self.lines)
+        self.directive(f"#pragma omp simd{clauses}")
+        loop(True)
+        vectors = self.lines[begin:]
+        names = [name for name in called("\n".join(vectors)) if name in SINES]
+        if not names:
+            return
+        del self.lines[begin:]
+        self.lines += ["#ifdef THEANO_SINES", *(f"#define {name}(x) theano_{name}_far(x, &far)" for name in names)]
+        self.line("uint32_t far = 0;")
+        self.directive("#pragma omp simd reduction(|:far)")
+        loop(False)
+        self.lines += [f"#undef {name}" for name in names]
+        with self.block("if (far)"):
+            self.lines += vectors[1:]
+        self.line("else")
+        self.lines += [*(f"#define {name} theano_{name}" for name in names), "#endif", *vectors, "#ifdef THEANO_SINES"]
+        self.lines += [*(f"#undef {name}" for name in names), "#endif"]
 
 
 @record
@@ -286,12 +321,12 @@ def file_text(
     helpers += helper_definitions((*headers, *definitions))
     pointers = [_pointer(name, count) for name, count in special_functions((*headers, *definitions)).items()]
     # Users' code includes the declarations of the library's functions, and calls these, not the forms in place.
-    called = {name for text in (*helpers, *definitions) for name in named(text)}
+    names = {name for text in (*helpers, *definitions) for name in named(text)}
     used = {name for text in headers for name in named(text)}
     vectors = frozenset(vector_functions)
-    forms = [in_place(name, _declaration(name, vectors)) for name in IN_PLACE if name in called]
-    forms += vector_forms(called, vectors) if own_forms else []
-    used |= called.difference(IN_PLACE)
+    forms = [in_place(name, _declaration(name, vectors)) for name in IN_PLACE if name in names]
+    forms += vector_forms(names, vectors) if own_forms else []
+    used |= names.difference(IN_PLACE)
     declared = [_declaration(name, vectors) for name in sorted(used) if _base(name)]
     declared += [form.text for form in forms]
     definitions_in_place = [form.begin for form in forms]

@@ -57,17 +57,7 @@ def tensor(
 
 def _make(pattern: tuple[bool, ...], name: str | None, dtype: DTypeLike | None, shape: Lengths | None = None) -> Tensor:
     chosen = config.floatX if dtype is None else canonical_dtype(dtype, config.floatX)
-    if shape is None:
-        return TensorType(chosen, pattern)(name)
-    lengths = tuple(shape)
-    if len(lengths) != len(pattern):
-        raise ValueError(
-            format_error(
-                f"a variable of {len(pattern)} dimensions cannot have the shape {lengths}",
-                hint=f"write a shape with {len(pattern)} lengths, or theano.tensor.tensor(dtype, shape={lengths})",
-            )
-        )
-    return TensorType(chosen, shape=lengths)(name)
+    return TensorType(chosen, pattern)(name, shape)
 
 
 def scalar(name: str | None = None, dtype: DTypeLike | None = None) -> Tensor:

@@ -392,17 +392,36 @@ class TensorType(ArrayInterface, Type):
         constant: TensorConstant = super().make_constant(value, name)
         return constant
 
-    def __call__(self, name: str | None = None) -> Tensor:
+    def __call__(self, name: str | None = None, shape: Iterable[int | None] | None = None) -> Tensor:
         """Return a new variable of this type; see :meth:`make_variable`.
 
         Lengths that an op computed are not passed on, so that ``x.type()`` makes a vector for
-        any vector x; declared lengths are.
+        any vector x; declared lengths are. With `shape` the variable has these lengths.
+
+        Raises
+        ------
+        ValueError
+            If `shape` has another number of lengths.
         """
+        if shape is not None:
+            return self.with_shape(shape).make_variable(name)
         return self.pattern_type().make_variable(name) if self.found else self.make_variable(name)
 
     def with_lengths(self, shape: Iterable[int | None]) -> TensorType:
         """Return the type of this dtype and of lengths that an op found out."""
         return tensor_type(self.dtype, shape)
+
+    def with_shape(self, shape: Iterable[int | None]) -> TensorType:
+        """Return the type of this dtype and of declared lengths, as many as this type has."""
+        lengths = tuple(shape)
+        if len(lengths) != self.ndim:
+            raise ValueError(
+                format_error(
+                    f"a variable of {self.ndim} dimensions cannot have the shape {lengths}",
+                    hint=f"write a shape with {self.ndim} lengths, or theano.tensor.tensor(dtype, shape={lengths})",
+                )
+            )
+        return TensorType(self.dtype, shape=lengths)
 
     def pattern_type(self) -> TensorType:
         """Return the type of this dtype and broadcastable pattern of which no other lengths are known."""
