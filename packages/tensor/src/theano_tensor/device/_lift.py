@@ -25,8 +25,8 @@ from theano_linker_c.kernels import Kernel, ReshapeKernel, SpecifyShapeKernel, T
 
 from .._core._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES
 from .._graph_op import compiles_inner_graph
-from ..on_devices import device_op_of, lifter_of
 from ..shape import ShapeI, ShapeOf
+from ._table import device_op_of, lifter_of
 from ._variables import move_to_gpu
 
 Pairs = list[tuple[Variable, Variable]]

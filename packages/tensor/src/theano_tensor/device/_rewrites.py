@@ -39,9 +39,9 @@ from theano_optimize import (
 from .._core._convert import as_tensor_variable, constant
 from ..elemwise import DimShuffle, Elemwise, cast
 from ..joining import stack
-from ..on_devices import Lifter, lifters
 from ..shape import ShapeI, ShapeOf
 from ._lift import Lifting, Placement
+from ._table import Lifter, lifters
 from .ops._elementwise import GpuDimShuffle, GpuElemwise
 from .ops._memory import GpuAllocEmpty, GpuReshape
 

@@ -1,6 +1,6 @@
 """Ops and functions for neural networks on devices, by their documented names."""
 
-from ...on_devices import DnnBase as DnnBase
+from .._table import DnnBase as DnnBase
 from ._convolution import (
     GpuDnnConv as GpuDnnConv,
     GpuDnnConvDesc as GpuDnnConvDesc,

@@ -46,8 +46,8 @@ from ...nnet.convolution import (
     BaseAbstractConv,
     get_conv_output_shape,
 )
-from ...on_devices import DnnBase
 from ...shape import as_lengths, make_vector
+from .._table import DnnBase
 from .._variables import as_gpuarray_variable
 
 # ---- Arguments of convolutions that name ways of computing: which of them exist, and the dtypes that they stand for

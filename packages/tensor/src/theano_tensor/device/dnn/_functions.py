@@ -16,9 +16,9 @@ from ..._core._convert import as_tensor_variable
 from ..._core._dtypes import ShapeLike, TensorLike
 from ...elemwise import cast
 from ...nnet.bn import batch_normalization_test, batch_normalization_train
-from ...on_devices import DnnBase
 from ...shape import lengths_of, make_vector
 from ...signal.pool import AveragePoolGrad, MaxPoolGrad, Pool
+from .._table import DnnBase
 from .._variables import as_gpuarray_variable
 from ._convolution import GpuDnnConv, GpuDnnConvDesc, GpuDnnConvGradI, GpuDnnConvGradW, one_of, working_dtype
 from ._library import NormalizationLayer, NormalizationLayerTest, library_results

@@ -33,9 +33,9 @@ from ...elemwise import cast, exp, log
 from ...gradient import DisconnectedType, Rop
 from ...gradient._backward import backward
 from ...nnet.bn import batch_normalization_test, batch_normalization_train
-from ...on_devices import DnnBase, stands_for
 from ...reduce import max as max_over, sum as sum_over
 from ...shape import ShapeI, ShapeOf, addbroadcast, shape_i
+from .._table import DnnBase, stands_for
 from .._variables import as_gpuarray_variable
 
 # ---- Layers that cuDNN computes in one call: ops that describe them, with expressions that compute the same

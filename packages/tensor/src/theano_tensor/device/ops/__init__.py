@@ -43,7 +43,7 @@ from ._memory import (
 # isort: on
 # fmt: on
 # End of the names that these define.
-from ...on_devices import NamedDeviceOp as NamedDeviceOp, lifters as lifters
+from .._table import NamedDeviceOp as NamedDeviceOp, lifters as lifters
 from . import _linear_algebra as _linear_algebra
 
 __all__ = ["NamedDeviceOp", "lifters"]

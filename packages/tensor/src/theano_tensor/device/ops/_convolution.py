@@ -17,8 +17,8 @@ from ...nnet.convolution import (
     AbstractConv3d_gradWeights,
     BaseAbstractConv,
 )
-from ...on_devices import NamedDeviceOp, stands_for
 from ...signal.pool import AveragePoolGrad, MaxPoolGrad, MaxPoolGradGrad, Pool
+from .._table import NamedDeviceOp, stands_for
 
 # ---- C code of correlations and their gradients
 

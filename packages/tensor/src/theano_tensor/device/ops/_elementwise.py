@@ -25,10 +25,10 @@ from theano_linker_c.scalar.special import Erfcinv, Erfinv
 
 from ..._core._dtypes import AxisLike
 from ...elemwise import DimShuffle, Elemwise
-from ...on_devices import NamedDeviceOp, stands_for
 from ...reduce import CAReduceDtype
 from ...reduce._reduce import Reduce
 from ...rewrites import FusedReduce
+from .._table import NamedDeviceOp, stands_for
 
 # ---- The kernel of reductions along the last axes, and C code that launches it
 

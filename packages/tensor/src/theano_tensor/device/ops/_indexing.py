@@ -24,8 +24,8 @@ from ...indexing import (
     IncSubtensor,
     Subtensor,
 )
-from ...on_devices import NamedDeviceOp, stands_for
 from ...sorting import ArgSort, Sort, TopK
+from .._table import NamedDeviceOp, stands_for
 
 # ---- Parts of arrays on devices, and arrays with a part changed
 

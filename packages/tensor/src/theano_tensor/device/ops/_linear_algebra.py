@@ -52,9 +52,10 @@ from ...linear._dot import product_kernel
 from ...nnet.blocksparse import SparseBlockGemv, SparseBlockOuter
 from ...nnet.convolution._ops import AbstractConv, AbstractConv_gradInputs, AbstractConv_gradWeights, convolution_kernel
 from ...nnet.ctc import ConnectionistTemporalClassification
-from ...on_devices import NamedDeviceOp, device_expression, lifters, stands_for
+from ...on_devices import device_expression
 from ...shape import Roll, shape_i, static_int
 from ...signal._ops import POOLING_OPS, pooling_kernel
+from .._table import NamedDeviceOp, lifters, stands_for
 from .._variables import as_gpuarray_variable
 
 # ---- Products of matrices and vectors on devices

@@ -17,10 +17,10 @@ from ..._core._dtypes import canonical_dtype
 from ..._core._type import Tensor, TensorType, tensor_type
 from ...creation import Alloc, AllocEmpty, Eye
 from ...joining import Join, Split
-from ...on_devices import NamedDeviceOp, device_op, lifters, stands_for
 from ...random._distributions import size_vector
 from ...random.mrg import ChoiceFromUniform, MRGUniform, MultinomialFromUniform
 from ...shape import Reshape, static_int
+from .._table import NamedDeviceOp, device_op, lifters, stands_for
 from .._variables import as_gpuarray_variable
 
 # ---- Arrays that are made on devices, and their shape and place in memory
