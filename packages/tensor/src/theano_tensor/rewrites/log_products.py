@@ -120,7 +120,8 @@ def _log_of_half_complement(product: Product) -> Tensor | None:
 def log_of_reduction(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``log(prod(x)) -> sum(log(abs(x)))``, and NaN where an odd number of factors is negative; ``log(abs(prod(x)))``.
 
-    The product of many numbers overflows or vanishes. Factors that are positive by their form keep their own stable logarithms.
+    The product of many numbers overflows or vanishes. Factors that are positive by their form keep their own stable
+    logarithms.
     """
     size_of = operands(node.inputs[0], scalar.abs)
     argument, view = behind_view(node.inputs[0] if size_of is None else size_of[0])
