@@ -243,18 +243,18 @@ class TestSumsOfExponentials(unittest.TestCase):
 
 
 class TestRangeOfNumbers(unittest.TestCase):
-    """What is between overflows or vanishes, the result does not."""
+    """Intermediate results overflow or vanish, and results do not."""
 
-    def check(self, expected: Any, build: Callable[[Any], Any], value: Any, wanted: Any = None) -> None:
+    def check(self, expected: Any, build: Callable[[Any], Any], value: Any, slope: Any = None) -> None:
         x = tt.TensorType("float64", (None,) * np.ndim(value))()
         result = build(x)
-        outputs = [result, *([] if wanted is None else [grad(result.sum(), x)])]
+        outputs = [result, *([] if slope is None else [grad(result.sum(), x)])]
         for mode in (FAST_RUN, FAST_COMPILE):
             with self.subTest(mode=mode), np.errstate(all="ignore"):
                 values = function([x], outputs, mode=mode)(value)
                 assert_allclose(values[0], np.asarray(expected), rtol=1e-12)
-                if wanted is not None:
-                    assert_allclose(values[1], np.asarray(wanted), rtol=1e-12)
+                if slope is not None:
+                    assert_allclose(values[1], np.asarray(slope), rtol=1e-12)
 
     def test_logarithms_of_products_over_axes(self) -> None:
         large, small = np.array([1e200, 1e200, 2.0]), np.array([1e-200, 1e-200, 3.0])

@@ -399,10 +399,11 @@ def _log_of_half_complement(product: Product) -> Tensor | None:
 def log_of_reduction(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``log(prod(x)) -> sum(log(abs(x)))``, and NaN where an odd number of factors is negative; ``log(abs(prod(x)))``.
 
-    The product of many numbers overflows or vanishes. What is positive by its form keeps its own stable logarithm.
+    The product of many numbers overflows or vanishes. Factors that are positive by their form keep their own stable
+    logarithms.
     """
-    whole = operands(node.inputs[0], scalar.abs)
-    argument, view = behind_view(node.inputs[0] if whole is None else whole[0])
+    size_of = operands(node.inputs[0], scalar.abs)
+    argument, view = behind_view(node.inputs[0] if size_of is None else size_of[0])
     inner = argument.owner
     if inner is None or type(inner.op) is not Prod or not is_float(argument):
         return None
@@ -410,7 +411,7 @@ def log_of_reduction(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Fo
     axes = op.axes(x.type.ndim)
     size = x if (positive := is_positive(x)) else call(scalar.abs, x)
     result = Sum(axes, op.dtype, op.acc_dtype)(call(node.op.scalar_op, size))
-    if not positive and whole is None:
+    if not positive and size_of is None:
         sign = Prod(axes, op.dtype, op.acc_dtype)(call(scalar.sgn, x))
         zero, nan = (scalar_constant(v, argument.type.dtype, sign.type.ndim) for v in (0, math.nan))
         result = call(scalar.switch, call(scalar.lt, sign, zero), nan, result)
