@@ -155,7 +155,12 @@ class _Loader:
         find, directory = lazy_names(name, None, {})
         module.__doc__ = row[_DOCSTRING]
         places = _places(further_names(name)).items()
-        public = [item for item, place in places if place[1] != _MODULE and not item.startswith("_")]
+        below = {other for other in table() if other.startswith(f"{name}.")}
+        public = [
+            item
+            for item, place in places
+            if place[1] != _MODULE and not item.startswith("_") and f"{name}.{item}" not in below
+        ]
         vars(module).update(__getattr__=find, __dir__=directory, __all__=sorted(public))
         if _WARNING in row:
             warnings.warn(row[_WARNING], DeprecationWarning, stacklevel=2)

@@ -118,8 +118,10 @@ class TestLoading(unittest.TestCase):
     def test_each_op_of_the_modules_of_devices_has_a_word(self) -> None:
         words = {str(word) for word in vocabulary() if isinstance(word, ClassWord)}
         modules = {name.rpartition(".")[0] for name in words if name.startswith("theano_tensor.device.ops.")}
+        # Archives refuse convolutions on devices, which have no words.
+        apart = ("_", "BaseGpuCorr", "GpuCorr")
         for cls in _subclasses(device.NamedDeviceOp):
-            if cls.__module__ in modules and not cls.__name__.startswith("_"):
+            if cls.__module__ in modules and not cls.__name__.startswith(apart):
                 self.assertIn(f"{cls.__module__}.{cls.__name__}", words)
 
 

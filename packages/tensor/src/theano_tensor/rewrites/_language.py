@@ -331,9 +331,10 @@ def constants_first() -> GroupDatabase:
     """Return the steps that work out constants and give them their dtypes, under the names of these rules."""
     database = GroupDatabase("constants_first")
     database.register(constant_folding.name, constant_folding, *_RUN_TAGS, "fast_compile")
-    for entry in RULES:
-        if entry.key in ("local_upcast_elemwise_constant_inputs", "local_constants_unfolded"):
-            database.register(entry.key, entry.rewriter, *entry.tags, *_RUN_TAGS, aliases=entry.names)
+    # Constants wait to be folded before they get other dtypes, after which sums would fold them.
+    for key in ("local_constants_unfolded", "local_upcast_elemwise_constant_inputs"):
+        entry = next(entry for entry in RULES if entry.key == key)
+        database.register(key, entry.rewriter, *entry.tags, *_RUN_TAGS, aliases=entry.names)
     return database
 
 
