@@ -193,7 +193,8 @@ def _finder_by(path: str, hook: Callable[[str], Any]) -> Any:
 
 def _finder_of_folder(path: str) -> _Finder:
     """Return the finder of a folder of this package; Python asks for each folder once."""
-    if path != ROOT and not path.startswith(ROOT + os.sep):
+    # `runpy` asks with the path of a script, which is a file.
+    if (path != ROOT and not path.startswith(ROOT + os.sep)) or os.path.isfile(path):
         raise ImportError(f"{path} is no folder of theano", path=path)
     return _Finder(path)
 
