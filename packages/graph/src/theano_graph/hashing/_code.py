@@ -35,7 +35,9 @@ def is_known_module(name: Any) -> bool:
     package = name.partition(".")[0]
     if package in _KNOWN_PACKAGES:
         return True
-    file = getattr(sys.modules.get(name), "__file__", None)
+    module = sys.modules.get(name)
+    # A module without a file may have been made from a table of its package, which is its origin.
+    file = getattr(module, "__file__", None) or getattr(getattr(module, "__spec__", None), "origin", None)
     if package in sys.stdlib_module_names:
         # Built-in or compiled modules may be anywhere, and no code of them could be read.
         return file is None or _is_pythons(file)
@@ -83,8 +85,7 @@ def known_name(value: Any) -> str | None:
 # ---- Names that user code reads from user modules: imports inside functions, and `module.name`
 #
 # A module counts by those of its members that the code names. Where the code does anything else with the module, or
-# where
-# the module has not been loaded yet, nobody can tell the dependencies of the code.
+# where the module has not been loaded yet, nobody can tell the dependencies of the code.
 
 #: Steps that stand between an import and where it is kept: `import a.b as c` takes `b` from `a`.
 _BETWEEN = frozenset({"IMPORT_FROM", "SWAP", "ROT_TWO", "POP_TOP"})
