@@ -32,6 +32,15 @@ END = "# End of the names of names.toml."
 WIDTH = 120
 LAZY, MIRRORS, IMPORT = "lazy", "mirrors", "import"
 
+#: Modules without a file, by package, that people import: type checkers read their stubs.
+STUBS = {
+    "theano": "export",
+    "theano.compile": "function ops profiling sharedvalue",
+    "theano.gof": "fg type",
+    "theano.tensor": "fft inplace io raw_random sort xlogx",
+    "theano.tensor.nnet": "blocksparse conv ctc neighbours",
+}
+
 Table = Mapping[str, Any]
 
 
@@ -205,8 +214,28 @@ def layers_out_of_date(check: bool) -> list[str]:
     return stale
 
 
+def stubs() -> Iterator[tuple[str, Path, str]]:
+    """Yield the name, the file and the text of the stub of each module of `STUBS`, from the table ``names.tsv``."""
+    rows = [line.split("\t") for line in (UMBRELLA / "names.tsv").read_text(encoding="utf-8").splitlines()]
+    without_file = {row[0] for row in rows if not row[1]}
+    for package, modules in STUBS.items():
+        for module in (f"{package}.{name}" for name in modules.split()):
+            lines = ["# Written by tools/generate_names.py from names.tsv.", "# fmt: off"]
+            for _, source, words in (row for row in rows if row[0] == module and row[1][:1].isalpha()):
+                for name, original in pairs(words):
+                    if source == original == "theano":
+                        lines.append("import theano as theano")
+                    elif f"{source}.{original}" in without_file:
+                        continue
+                    elif name == original:
+                        lines.append(f"from {source} import {name} as {name}")
+                    else:
+                        lines += [f"from {source} import {original} as _{original}", f"{name} = _{original}"]
+            yield module, UMBRELLA.joinpath(*module.split(".")[1:]).with_suffix(".pyi"), "\n".join(lines) + "\n"
+
+
 def main(arguments: list[str] | None = None) -> int:
-    """Write or check the blocks of all modules."""
+    """Write or check the blocks of all modules, and the stubs."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="change nothing")
     options = parser.parse_args(arguments)
@@ -221,6 +250,11 @@ def main(arguments: list[str] | None = None) -> int:
             stale.append(name)
             if not options.check:
                 path_of(module).write_text(text, encoding="utf-8")
+    for name, path, text in stubs():
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            stale.append(f"the stub of {name}")
+            if not options.check:
+                path.write_text(text, encoding="utf-8")
     for name in stale:
         print(f"{name} {'is out of date' if options.check else 'was brought up to date'}")
     return 1 if stale and options.check else 0

@@ -27,7 +27,6 @@ from ._names import devices
 from ._nose import LAYERS
 from ._old_flags import NEW_DEVICES, UNHEEDED, is_former, is_former_device
 from ._version import __version__
-from .misc._tools import cpuCount
 
 _DESCRIPTION = """\
 Tells which compiler, BLAS, threads, cache and devices Theano uses here, how it found them, and a cure for
@@ -37,6 +36,20 @@ _OBSOLETE = "leave it out: it is obsolete, for it was for a former GPU back-end"
 #: Distributions of the package index that bring a folder named theano, too.
 FORMER_DISTRIBUTIONS = ("theano", "theano-pymc")
 _MARKS = {"ok": " ok ", "note": "note", "bad": "BAD "}
+
+
+def cpuCount() -> int:
+    """Return the number of processors that this process may use, 1 where nobody knows.
+
+    Examples
+    --------
+    >>> cpuCount() >= 1
+    True
+    """
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # systems that tell the number of all processors only
+        return os.cpu_count() or 1
 
 
 @record

@@ -126,6 +126,7 @@ if TYPE_CHECKING:
         short_platform as short_platform,
         split_version as split_version,
     )
+    from ._doctor import cpuCount as cpuCount
     from .configparser import (
         THEANO_FLAGS_DICT as THEANO_FLAGS_DICT,
         AddConfigVar as AddConfigVar,
@@ -137,7 +138,6 @@ if TYPE_CHECKING:
         StrParam as StrParam,
         TheanoConfigParser as TheanoConfigParser,
     )
-    from .misc._tools import cpuCount as cpuCount
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,

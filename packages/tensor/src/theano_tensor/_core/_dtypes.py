@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
-from theano_graph import BoolFlag, EnumFlag, IntFlag, add_flag, config, format_error
+from theano_graph import BoolFlag, EnumFlag, IntFlag, add_flag, config, format_error, warn_user
 
-from .._errors import DTypeError
+from .._errors import DTypeError, Float64Error
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -349,3 +349,30 @@ def arrays_near(
         if allow_remove_nan:
             near = near | np.isnan(a)
     return bool(np.all(near))
+
+
+def static_length(length: Any) -> int | None:
+    """Return a length of a type: a number, or None where it is known at run time only."""
+    if length is None or isinstance(length, (bool, np.bool_)):
+        return 1 if length else None
+    if isinstance(length, (int, np.integer)) and length >= 0:
+        return int(length)
+    raise TypeError(
+        format_error(
+            f"{length!r} is no static length",
+            hint="use a number from 0 up, None (known at run time), or True/False (broadcastable)",
+        )
+    )
+
+
+def report_float64(action: str) -> None:
+    """Warn of a float64 variable, raise, or enter the debugger, as the flag ``warn_float64`` says."""
+    text = format_error(
+        "a float64 variable was made (flag warn_float64)", hint="use dtype='float32', or set warn_float64='ignore'"
+    )
+    if action == "raise":
+        raise Float64Error(text)
+    if action == "pdb":
+        breakpoint()
+    else:
+        warn_user(text)

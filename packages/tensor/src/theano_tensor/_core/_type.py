@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from theano_graph import Apply, Constant, Type, Variable, config, describe, format_error, warn_user
+from theano_graph import Apply, Constant, Type, Variable, config, describe, format_error
 from theano_linker_c.cop import ArrayInterface
 from theano_linker_c.program import ArraySpec
 from theano_linker_c.scalar import upcast
 
-from .._errors import Float64Error, NotNumericError
+from .._errors import NotNumericError
 from .._protocols._operators import TensorOperators
 from ._dtypes import (
     COMPLEX_DTYPES,
@@ -27,6 +27,8 @@ from ._dtypes import (
     dtype_name,
     float64_watch,
     refuse_mask,
+    report_float64,
+    static_length,
 )
 
 StaticShape = tuple[int | None, ...]
@@ -115,7 +117,7 @@ class TensorType(ArrayInterface, Type):
             lengths = tuple(pattern if pattern is not None else broadcastable or ())
             if all(isinstance(length, int) and length in (0, 1) for length in lengths):
                 lengths = tuple(bool(length) for length in lengths)
-        self.shape = tuple(_static_length(length) for length in lengths)
+        self.shape = tuple(static_length(length) for length in lengths)
         # The manual passes False as third argument in one example; it never meant a name.
         self.name = name if isinstance(name, str) else None
         self.sparse_grad = sparse_grad
@@ -383,7 +385,7 @@ class TensorType(ArrayInterface, Type):
             If the type is float64 and the flag ``warn_float64`` is ``"raise"``.
         """
         if float64_watch.action != "ignore" and self.dtype == "float64":
-            _report_float64(float64_watch.action)
+            report_float64(float64_watch.action)
         variable: Tensor = super().make_variable(name)
         return variable
 
@@ -491,19 +493,6 @@ def _kept_type(dtype: str, shape: StaticShape) -> TensorType:
     return kind
 
 
-def _static_length(length: Any) -> int | None:
-    if length is None or isinstance(length, (bool, np.bool_)):
-        return 1 if length else None
-    if isinstance(length, (int, np.integer)) and length >= 0:
-        return int(length)
-    raise TypeError(
-        format_error(
-            f"{length!r} is no static length",
-            hint="use a number from 0 up, None (known at run time), or True/False (broadcastable)",
-        )
-    )
-
-
 def _pattern_text(pattern: tuple[bool, ...]) -> str:
     return str(pattern) if any(pattern) else f"{len(pattern)}D"
 
@@ -511,18 +500,6 @@ def _pattern_text(pattern: tuple[bool, ...]) -> str:
 def _shape_text(shape: Iterable[Hashable]) -> str:
     lengths = [str(length) for length in shape]
     return f"({lengths[0]},)" if len(lengths) == 1 else f"({', '.join(lengths)})"
-
-
-def _report_float64(action: str) -> None:
-    text = format_error(
-        "a float64 variable was made (flag warn_float64)", hint="use dtype='float32', or set warn_float64='ignore'"
-    )
-    if action == "raise":
-        raise Float64Error(text)
-    if action == "pdb":
-        breakpoint()
-    else:
-        warn_user(text)
 
 
 #: Constants with at most this many bytes are compared by their bytes, larger ones by a digest of them.

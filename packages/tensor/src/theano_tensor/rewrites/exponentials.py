@@ -9,19 +9,34 @@ from typing import Any
 from theano_graph import Apply, FunctionGraph, Variable, record
 from theano_linker_c import scalar
 from theano_linker_c.scalar import Cast
+from theano_optimize import Phase
 
 from .._core._type import Tensor
 from ..elemwise import DimShuffle, Elemwise, dimshuffle
-from ..reduce import Max, Sum, Supremum
-from ..shape import ShapeI, ShapeOf
-from ._language import call, can_replace, fitted, is_float, lift, number, operands, remade, scalar_constant, stabilizing
+from ..indexing import Subtensor
+from ..nnet import Softmax
+from ..reduce import Max, Prod, Sum, Supremum
+from ..shape import Reshape, ShapeI, ShapeOf
+from ._language import (
+    call,
+    can_replace,
+    fitted,
+    is_float,
+    kind_of,
+    lift,
+    number,
+    operands,
+    remade,
+    rule,
+    scalar_constant,
+    stabilizing,
+)
 from ._products import Product, flatten_product, outermost_product
 
 # ---- Sums of exponentials that would overflow: their logarithms, and the weights that gradients make of them
 #
 # With m the maximum of x along the summed axes, ``sum(exp(x)) = exp(m) * sum(exp(x - m))``, and no term of the second
-# sum
-# is above 1. Over an empty axis the maximum counts as minus infinity, and the sum stays 0.
+# sum is above 1. Over an empty axis the maximum counts as minus infinity, and the sum stays 0.
 
 Found = list[Variable] | None
 _EXP = type(scalar.exp)
@@ -338,3 +353,30 @@ def _degree(node: Apply[Any, Tensor], known: dict[Variable, Scaled]) -> float | 
         terms = {d for d, v in zip(degrees, node.inputs, strict=True) if number(v) != 0}
         return terms.pop() if len(terms) == 1 else None
     return None
+
+
+# ---- Expressions that are positive by their form
+
+_POSITIVE = frozenset(type(op) for op in (scalar.exp, scalar.sigmoid, scalar.erfc, scalar.erfcx, scalar.softplus))
+#: Functions that are positive where all operands are.
+_KEPT = frozenset(type(op) for op in (scalar.add, scalar.mul, scalar.true_div, scalar.reciprocal, scalar.sqr))
+
+
+@rule(scalar.abs, phases=(Phase.CANONICALIZE, Phase.STABILIZE), reach=8, tags=("fast_run", "fast_compile", "stabilize"))
+def size_of_positive(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
+    """``abs(exp(x)) -> exp(x)``: a positive expression is its size, and stays part of stable forms."""
+    return fitted(node, node.inputs[0]) if is_positive(node.inputs[0]) else None
+
+
+def is_positive(variable: Tensor, depth: int = 8) -> bool:
+    """Tell whether a variable is positive by its form: stable forms of its logarithm see no absolute value."""
+    node = variable.owner
+    if node is None or not depth:
+        return False
+    if isinstance(node.op, Softmax) or kind_of(variable) in _POSITIVE:
+        return True
+    if isinstance(node.op, (DimShuffle, Reshape, Subtensor, Sum, Prod)):
+        return is_positive(node.inputs[0], depth - 1)
+    if kind_of(variable) in _KEPT:
+        return all(is_positive(v, depth - 1) for v in node.inputs)
+    return False

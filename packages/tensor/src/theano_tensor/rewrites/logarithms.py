@@ -12,9 +12,7 @@ from theano_optimize import Exactness, Phase
 from .._core._type import Tensor
 from ..elemwise import DimShuffle, Elemwise, dimshuffle
 from ..indexing import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Subtensor
-from ..nnet import Softmax
 from ..reduce import Prod, Sum
-from ..shape import Reshape
 from ._language import (
     call,
     can_replace,
@@ -38,7 +36,7 @@ from ._products import (
     shared_product,
 )
 from .algebra import root_parts
-from .exponentials import behind_view, sum_of_exp
+from .exponentials import behind_view, is_positive, sum_of_exp
 from .indexing import is_zeros
 
 # ---- Logarithms of sums of a few exponentials that are written out, and the quotients that gradients make of them
@@ -47,9 +45,6 @@ Found = list[Variable] | None
 #: Sums of more exponentials are left to reductions.
 MAX_SUMMANDS = 16
 _EXP = type(scalar.exp)
-_POSITIVE = frozenset(type(op) for op in (scalar.exp, scalar.sigmoid, scalar.erfc, scalar.erfcx, scalar.softplus))
-#: What is positive where all operands are.
-_KEPT = frozenset(type(op) for op in (scalar.add, scalar.mul, scalar.true_div, scalar.reciprocal, scalar.sqr))
 LOGARITHMS = (scalar.log, scalar.log2, scalar.log10)
 #: What makes a power, or a product of some.
 _POWERS = frozenset(
@@ -270,26 +265,6 @@ def log_of_power(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
         size = call(scalar.abs, x) if even else x
         terms.append(call(scalar.mul, scalar_constant(power, dtype, ndim), call(node.op.scalar_op, size)))
     return fitted(node, reduce(lambda a, b: call(scalar.add, a, b), terms)) if terms else None
-
-
-@rule(scalar.abs, phases=(Phase.CANONICALIZE, Phase.STABILIZE), reach=8, tags=("fast_run", "fast_compile", "stabilize"))
-def size_of_positive(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
-    """``abs(exp(x)) -> exp(x)``: what is positive by its form is its size, and stays part of stable forms."""
-    return fitted(node, node.inputs[0]) if is_positive(node.inputs[0]) else None
-
-
-def is_positive(variable: Tensor, depth: int = 8) -> bool:
-    """Tell whether a variable is positive by its form: stable forms of its logarithm see no absolute value."""
-    node = variable.owner
-    if node is None or not depth:
-        return False
-    if isinstance(node.op, Softmax) or kind_of(variable) in _POSITIVE:
-        return True
-    if isinstance(node.op, (DimShuffle, Reshape, Subtensor, Sum, Prod)):
-        return is_positive(node.inputs[0], depth - 1)
-    if kind_of(variable) in _KEPT:
-        return all(is_positive(v, depth - 1) for v in node.inputs)
-    return False
 
 
 def _share(x: Tensor, terms: list[Tensor]) -> Tensor:

@@ -28,7 +28,7 @@ from theano_gpuarray.types import GpuArrayType as GpuArrayType
 # End of the names of names.toml.
 
 import logging
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .._names import lazy_names
 
@@ -63,7 +63,7 @@ def pygpu_parse_version(version_string: str) -> PygpuVersion:
 _name_of_table, __dir__ = lazy_names(__name__, __package__, {})
 
 
-def __getattr__(name: str) -> object:
+def __getattr__(name: str) -> Any:
     """Tell by two historical names whether a device is in use; the others are in the table of names."""
     if name in ("pygpu_activated", "theano_gpu_is_already_active"):
         return bool(list_contexts())

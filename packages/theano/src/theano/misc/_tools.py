@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections import OrderedDict
@@ -261,23 +260,6 @@ def output_subprocess_Popen(command: Any, **params: Any) -> tuple[bytes, bytes, 
     with subprocess_Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **params) as process:
         output, errors = process.communicate()
         return output, errors, process.returncode
-
-
-# ---- The number of processors
-
-
-def cpuCount() -> int:
-    """Return the number of processors that this process may use, 1 where nobody knows.
-
-    Examples
-    --------
-    >>> cpuCount() >= 1
-    True
-    """
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # systems that tell the number of all processors only
-        return os.cpu_count() or 1
 
 
 # ---- The op that the guide to documentation shows

@@ -69,7 +69,14 @@ if TYPE_CHECKING:
     from .. import scalar as scal  # noqa: F401 - the name that it had here
     from ..gof.utils import MethodNotDefined as MethodNotDefined
     from ..printing import min_informative_str as min_informative_str, pprint as pprint
-    from . import signal as signal
+    from . import (
+        fft as fft,
+        inplace as inplace,
+        io as io,
+        raw_random as raw_random,
+        signal as signal,
+        xlogx as xlogx,
+    )
     from ._index_tools import (
         MakeSlice as MakeSlice,
         NoneConst as NoneConst,

@@ -90,3 +90,6 @@ else:
 # isort: on
 # fmt: on
 # End of the names of names.toml.
+
+if TYPE_CHECKING:
+    from . import blocksparse as blocksparse, conv as conv, ctc as ctc, neighbours as neighbours

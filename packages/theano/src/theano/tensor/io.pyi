@@ -1,0 +1,32 @@
+# Written by tools/generate_names.py from names.tsv.
+# fmt: off
+from theano import gof as gof
+import theano as theano
+from theano.tensor import tensor as tensor
+from theano.tensor._historical import key_to_cmp as key_to_cmp
+from theano.tensor._historical import mpi_cmps as mpi_cmps
+from theano.tensor._historical import mpi_enabled as mpi_enabled
+from theano.tensor._historical import mpi_send_wait_cmp as mpi_send_wait_cmp
+from theano.tensor._historical import mpi_tag_cmp as mpi_tag_cmp
+from theano_graph import Constant as Constant
+from theano_graph import Generic as Generic
+from theano_graph import Op as Op
+from theano_tensor.io import LoadFromDisk as LoadFromDisk
+from theano_tensor.io import MPIAllReduce as MPIAllReduce
+from theano_tensor.io import MPIBroadcast as MPIBroadcast
+from theano_tensor.io import MPIRecv as MPIRecv
+from theano_tensor.io import MPIRecvWait as MPIRecvWait
+from theano_tensor.io import MPIReduce as MPIReduce
+from theano_tensor.io import MPISend as MPISend
+from theano_tensor.io import MPISendWait as MPISendWait
+from theano_tensor.io import allreduce as allreduce
+from theano_tensor.io import broadcast as broadcast
+from theano_tensor.io import irecv as irecv
+from theano_tensor.io import isend as isend
+from theano_tensor.io import load as load
+from theano_tensor.io import mpi_keys as mpi_keys
+from theano_tensor.io import mpi_send_wait_key as mpi_send_wait_key
+from theano_tensor.io import mpi_tag_key as mpi_tag_key
+from theano_tensor.io import recv as recv
+from theano_tensor.io import reduce as reduce
+from theano_tensor.io import send as send
