@@ -16,7 +16,7 @@ from .._core._ops import is_same
 from .._core._type import Tensor, TensorType
 from .._protocols._methods import call
 from ..elemwise import DimShuffle, Elemwise, dimshuffle, partials, switch, unbroadcast
-from ..shape import Reshape, addbroadcast
+from ..shape import Reshape, addbroadcast, unbroadcast as without_broadcast
 
 # ---- Where a cotangent is zero by construction: at elements that a choice leaves out, and outside of a part
 #
@@ -403,8 +403,8 @@ def of_same_pattern(variable: Variable, gradient: Variable) -> Variable:
     if not isinstance(variable.type, TensorType) or not isinstance(gradient.type, TensorType):
         return gradient
     kinds = enumerate(zip(variable.type.broadcastable, gradient.type.broadcastable, strict=True))
-    axes = [axis for axis, (wanted, known) in kinds if known and not wanted]
-    return unbroadcast(gradient, *axes) if axes else gradient
+    axes = [axis for axis, (expected, actual) in kinds if actual and not expected]
+    return without_broadcast(gradient, *axes) if axes else gradient
 
 
 def _methods(variable: Variable) -> Numbers:
