@@ -24,14 +24,17 @@ from _house import RELEASED, ROOT, Layer, layer, split_requirements
 from build_wheels import build
 from check_changelog import FRAGMENT, fragments, name_problems
 
-WHEEL_SUFFIXES = {".py", ".pyi", ".c", ".h", ".def", ".so", ".pyd", ".typed", ".js", ".css", ".html"}
+WHEEL_SUFFIXES = {".py", ".pyi", ".tsv", ".c", ".h", ".def", ".so", ".pyd", ".typed", ".js", ".css", ".html"}
 
 
 def source_version(item: Layer) -> str:
     """Read the version that the source names."""
-    text = (item.source / "_version.py").read_text()
-    match = re.search(r'^__version__ = "([^"]+)"$', text, re.MULTILINE)
-    return match[1] if match else ""
+    for name in ("__init__.py", "_version.py"):
+        path = item.source / name
+        match = re.search(r'^__version__ = "([^"]+)"$', path.read_text(), re.MULTILINE) if path.exists() else None
+        if match:
+            return match[1]
+    return ""
 
 
 def metadata_problems(item: Layer, metadata: Message) -> Iterator[str]:

@@ -134,7 +134,9 @@ from ._traversal._walk import (
     view_roots,
     walk,
 )
-from ._version import __version__
+
+#: The build reads the version here, without an import.
+__version__ = "0.1.0"
 
 register_library(__file__)
 
