@@ -19,7 +19,7 @@ from pytensor_values import check
 
 import theano_pytensor
 from theano_pytensor import PerformWarning, VersionWarning, c_pointer, engine_function, report, rule
-from theano_pytensor._report import check_version
+from theano_pytensor._linker import check_version
 
 X, S = pt.dmatrix("x"), pt.dscalar("s")
 

@@ -13,16 +13,19 @@ import pytensor
 
 from theano_graph import register_library
 
-from ._linker import THEANO as THEANO, TheanoLinker as TheanoLinker, register
-from ._pointer import c_pointer as c_pointer, engine_function as engine_function
-from ._report import (
+from ._linker import (
+    THEANO as THEANO,
     PerformWarning as PerformWarning,
     Report as Report,
+    TheanoLinker as TheanoLinker,
     VersionWarning as VersionWarning,
+    c_pointer as c_pointer,
     check_version,
+    engine_function as engine_function,
+    register,
     report as report,
 )
-from ._table import NoRule as NoRule, Site as Site, rule as rule
+from ._translation import NoRule as NoRule, Site as Site, rule as rule
 
 #: The build reads the version here, without an import.
 __version__ = "0.1.0"

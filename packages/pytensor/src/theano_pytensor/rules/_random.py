@@ -12,8 +12,7 @@ from theano_linker_c import optdb
 from theano_optimize import InplaceRewriter, Phase
 from theano_tensor.random import copy_state, generator_type
 
-from .._table import Site, rule
-from .._types import engine_type
+from .._translation import Site, engine_type, rule
 
 
 class Draw(Op):

@@ -1,25 +1,117 @@
-"""Loops: the Scan of PyTensor, with every kind of state, as a scan of ours.
-
-PyTensor keeps the states of a loop in buffers that hold initial values and have room for those of the steps; our loops
-return the values of the steps alone, which are put behind the initial ones here. A buffer of gradients, in which a step
-reads and writes several rows, is a window that moves along a sequence: the rows inside of it are states, the next row
-comes from the buffer as it was, and the row that leaves is a result.
-"""
+"""Rules for choices, graphs inside of ops, and loops."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any
 
+import numpy as np
 from pytensor.graph.basic import Constant
 
 import theano
 import theano.tensor as T
-from theano_tensor import TensorType
+from theano.ifelse import ifelse
+from theano_tensor import CheckAndRaise, TensorType
 
-from .._table import NoRule, Site, rule
-from .._types import engine_type
+from .._translation import NoRule, Site, engine_type, rule
+
+# ---- Conditions, checks, and graphs inside ops
+
+
+@rule("compile.OpFromGraph")
+def _graph(site: Site) -> Any:
+    """The graph takes the place of the op, so that all is rewritten together."""
+    return site.translation.graph(site.op.fgraph, site.inputs)
+
+
+@rule("tensor.OpWithCoreShape")
+def _with_core_shape(site: Site) -> Any:
+    """The graph again; PyTensor hands it the shape of the result besides, which we work out ourselves."""
+    return site.translation.graph(site.op.fgraph, site.inputs)
+
+
+@rule("ifelse.IfElse")
+def _ifelse(site: Site) -> Any:
+    condition, *values = site.inputs
+    count = site.op.n_outs
+    if any(value is None for value in values):
+        raise NoRule("a choice of None")
+    results = ifelse(T.neq(condition, 0), values[:count], values[count:])
+    return list(results) if isinstance(results, list | tuple) else [results]
+
+
+@rule("raise_op.CheckAndRaise")
+def _check(site: Site) -> Any:
+    value, *conditions = site.inputs
+    return CheckAndRaise(site.op.exc_type, site.op.msg)(value, *(T.neq(condition, 0) for condition in conditions))
+
+
+@rule("pymc.CheckParameterValue")
+def _check_parameter(site: Site) -> Any:
+    """A density is minus infinity where a parameter is out of its range, as a rewrite of PyMC has it."""
+    if not site.op.can_be_replaced_by_ninf:
+        return _check(site)
+    value, *conditions = site.inputs
+    valid = T.neq(conditions[0], 0)
+    for condition in conditions[1:]:
+        valid = T.and_(valid, T.neq(condition, 0))
+    return T.switch(valid, value, T.constant(np.array(-np.inf, value.dtype)))
+
+
+# ---- Loops of scalars, of which each element of tensors has its own
+
+
+def loop_results(op: Any, inputs: Sequence[Any], body: Callable[[Sequence[Any]], list[Any]]) -> list[Any]:
+    """Run a ``ScalarLoop`` for all elements together; those whose loop has ended keep their values.
+
+    Parameters
+    ----------
+    op : pytensor.scalar.loop.ScalarLoop
+    inputs : sequence
+        The number of steps, initial states, and constants.
+    body : callable
+        Gives the results of one step.
+    """
+    steps, *values = inputs
+    count = len(op.outputs) - op.is_while
+    states = [T.cast(x, v.type.dtype) for x, v in zip(values[:count], op.inputs, strict=False)]
+    constants, zero = values[count:], reduce(T.add, [T.zeros_like(x, dtype="int8") for x in inputs])
+    # States have the shape to which all operands broadcast: a step may give it to them.
+    states = [T.second(zero, x) for x in states]
+    going, ended = T.gt(steps, zero), T.eq(zero, 0)
+
+    def step(k: Any, *arguments: Any) -> Any:
+        before, going, ended = arguments[:count], arguments[count], arguments[count + 1]
+        results = body([*before, *arguments[count + 2 : -1]])
+        after = [T.switch(going, new, old) for new, old in zip(results, before, strict=False)]
+        if op.is_while:
+            ended = T.switch(going, T.neq(results[count], 0), ended)
+            going = T.and_(going, T.eq(ended, 0))
+        going = T.and_(going, T.lt(k + 1, arguments[-1]))
+        return [*after, going, ended], theano.scan_module.until(T.eq(T.any(going), 0))
+
+    starts = [*states, going, ended]
+    traces, _ = theano.scan(
+        step,
+        sequences=[T.arange(T.max(steps))],
+        outputs_info=starts,
+        non_sequences=[*constants, steps],
+        return_list=True,
+    )
+    last = [T.concatenate([x[None], trace], axis=0)[-1] for x, trace in zip(starts, traces, strict=True)]
+    return [*last[:count], *last[count + 1 :][: op.is_while]]
+
+
+# ---- Loops: the Scan of PyTensor, with every kind of state, as a scan of ours
+#
+# PyTensor keeps the states of a loop in buffers that hold initial values and have room for those of the steps; our
+# loops
+# return the values of the steps alone, which are put behind the initial ones here. A buffer of gradients, in which a
+# step
+# reads and writes several rows, is a window that moves along a sequence: the rows inside of it are states, the next row
+# comes from the buffer as it was, and the row that leaves is a result.
 
 
 def _take(items: Iterator[Any], count: int) -> list[Any]:

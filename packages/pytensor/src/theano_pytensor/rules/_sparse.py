@@ -6,7 +6,7 @@ from typing import Any
 
 from theano import sparse
 
-from .._table import Site, rule
+from .._translation import Site, rule
 
 
 @rule("sparse.CSMProperties")
