@@ -40,8 +40,8 @@ def first_values() -> list[Any]:
     return values
 
 
-def our_step(given: tuple[Any, Any] | None = None) -> Callable[..., Any]:
-    """Compile the step with Theano; data that are `given` are shared variables, not arguments."""
+def our_step(argument: tuple[Any, Any] | None = None) -> Callable[..., Any]:
+    """Compile the step with Theano; data that are `argument` are shared variables, not arguments."""
     import theano
     import theano.tensor as tt
     from theano.tensor import nnet
@@ -58,8 +58,8 @@ def our_step(given: tuple[Any, Any] | None = None) -> Callable[..., Any]:
     cost = nnet.categorical_crossentropy(nnet.softmax(tt.dot(h, p[6]) + p[7]), y).mean()
     rate = numpy.float32(RATE)
     updates = [(v, v - rate * g) for v, g in zip(p, tt.grad(cost, p), strict=True)]
-    givens = None if given is None else dict(zip([x, y], map(theano.shared, given), strict=True))
-    step: Callable[..., Any] = theano.function([x, y] if given is None else [], cost, updates=updates, givens=givens)
+    givens = None if argument is None else dict(zip([x, y], map(theano.shared, argument), strict=True))
+    step: Callable[..., Any] = theano.function([x, y] if argument is None else [], cost, updates=updates, givens=givens)
     return step
 
 

@@ -79,13 +79,13 @@ def in_process(case: str, device: str, quick: bool, patience: float) -> dict[str
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
             return f"more than {patience:.0f} s"
-    told = [line for line in output.splitlines() if line.startswith(MARK)]
+    messages = [line for line in output.splitlines() if line.startswith(MARK)]
     if errors.strip():
         print(errors.strip()[-2000:], file=sys.stderr)
-    if not told:
+    if not messages:
         lines = errors.strip().splitlines()
         return f"fails with exit code {process.returncode}{': ' + lines[-1][:100] if lines else ''}"
-    figures: dict[str, Any] = json.loads(told[-1].removeprefix(MARK))
+    figures: dict[str, Any] = json.loads(messages[-1].removeprefix(MARK))
     failure = figures.get("failure")
     return figures if failure is None else str(failure)
 
@@ -116,19 +116,19 @@ def cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 
-def row(name: str, found: Figures | str) -> str:
+def row(name: str, match: Figures | str) -> str:
     """Write a line of the table."""
     case = CASES[name]
-    if isinstance(found, str):
-        return f"| {case.title} | {NOT_MEASURED} ({cell(found)}) | | | {case.aim} | |"
+    if isinstance(match, str):
+        return f"| {case.title} | {NOT_MEASURED} ({cell(match)}) | | | {case.aim} | |"
     parts = [
         f"{other}: {show_seconds(value) if isinstance(value, float) else f'{NOT_MEASURED} ({value})'}"
-        for other, value in found.beside.items()
+        for other, value in match.beside.items()
     ]
-    beside = cell("; ".join([*parts, *filter(None, [found.note])]))
-    ratio = "" if found.ratio is None else f"{found.ratio:.2f}"
-    met = "" if (held := case.holds(found)) is None else "yes" if held else "no"
-    return f"| {case.title} | {show_seconds(found.ours)} | {beside} | {ratio} | {case.aim} | {met} |"
+    beside = cell("; ".join([*parts, *filter(None, [match.note])]))
+    ratio = "" if match.ratio is None else f"{match.ratio:.2f}"
+    met = "" if (held := case.holds(match)) is None else "yes" if held else "no"
+    return f"| {case.title} | {show_seconds(match.ours)} | {beside} | {ratio} | {case.aim} | {met} |"
 
 
 def paragraph(text: str) -> str:

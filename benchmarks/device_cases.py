@@ -49,9 +49,9 @@ class Case:
     most: float
     seconds: bool = False
 
-    def holds(self, found: Figures) -> bool | None:
+    def holds(self, match: Figures) -> bool | None:
         """Tell whether the aim is met; None where the contender is not there."""
-        figure = found.ours if self.seconds else found.ratio
+        figure = match.ours if self.seconds else match.ratio
         return None if figure is None else figure <= self.most
 
 
@@ -175,14 +175,14 @@ def memory_rate(
         array.sync()
 
     others: Contenders = {"copy": lambda: copy, "cupy": lambda: _with_cupy(in_cupy, values)}
-    found = contest(ours, others, quick)
-    copied = found.beside["copy"]
+    match = contest(ours, others, quick)
+    copied = match.beside["copy"]
     if not isinstance(copied, float):
-        return found
+        return match
     note = f"the copy reads and writes {2e-9 * values.nbytes / copied:.0f} GB/s"
     # A copy reads and writes all bytes; a sum of rows reads them only.
-    found.beside["copy"] = copied * (1.0 if result.ndim == 2 else 0.5)
-    return Figures(found.ours, found.beside, note)
+    match.beside["copy"] = copied * (1.0 if result.ndim == 2 else 0.5)
+    return Figures(match.ours, match.beside, note)
 
 
 def _with_cupy(make: Callable[[Any], Callable[[Any], object]], values: Any) -> Callable[[], object] | None:

@@ -26,9 +26,9 @@ def batches() -> Batches:
     return [rng.integers(0, WORDS, BATCH) for _ in range(16)]
 
 
-def in_turn(step: Callable[[Any], object], given: Batches) -> Callable[[], object]:
+def in_turn(step: Callable[[Any], object], argument: Batches) -> Callable[[], object]:
     """Return a call that works on the next batch each time."""
-    following = cycle(given)
+    following = cycle(argument)
     return lambda: step(next(following))
 
 

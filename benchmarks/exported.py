@@ -125,10 +125,10 @@ def _bound(
     return partial(_call, library.model_calls, arguments, references)
 
 
-def _call(function: Any, arguments: Sequence[Any], kept: Sequence[Any]) -> Any:
+def _call(function: Any, arguments: Sequence[Any], saved: Sequence[Any]) -> Any:
     if function(*arguments):
         raise RuntimeError("the call failed")
-    return kept[-1]
+    return saved[-1]
 
 
 def prediction(count: int) -> tuple[Any, list[Any]]:

@@ -216,16 +216,16 @@ def jax_training(
     """Compile a step of gradient descent with JAX; the state is donated, as trainers do."""
     jax: Any = peer("jax")
 
-    def step(parameters: Any, *given: Any) -> Any:
-        value, gradients = jax.value_and_grad(cost)(parameters, *given)
+    def step(parameters: Any, *argument: Any) -> Any:
+        value, gradients = jax.value_and_grad(cost)(parameters, *argument)
         return value, [p - rate * g for p, g in zip(parameters, gradients, strict=True)]
 
     state = [jax.numpy.asarray(value) for value in first_values]
     compiled = jax.jit(step, donate_argnums=0).lower(state, *data).compile()
 
-    def call(*given: Any) -> Any:
+    def call(*argument: Any) -> Any:
         nonlocal state
-        value, state = compiled(state, *given)
+        value, state = compiled(state, *argument)
         return value.block_until_ready()
 
     return call

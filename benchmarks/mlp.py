@@ -32,8 +32,8 @@ def first_values() -> list[Any]:
     return values
 
 
-def symbolic_step(package: str, mode: str | None, given: tuple[Any, Any] | None = None) -> Callable[..., Any]:
-    """Compile the step with `theano` or `pytensor`; data that are `given` are shared variables, not arguments."""
+def symbolic_step(package: str, mode: str | None, argument: tuple[Any, Any] | None = None) -> Callable[..., Any]:
+    """Compile the step with `theano` or `pytensor`; data that are `argument` are shared variables, not arguments."""
     main: Any = importlib.import_module(package)
     tensor: Any = importlib.import_module(f"{package}.tensor")
     x, y = tensor.fmatrix("x"), tensor.ivector("y")
@@ -49,9 +49,9 @@ def symbolic_step(package: str, mode: str | None, given: tuple[Any, Any] | None 
     rate = numpy.float32(RATE)
     updates = [(p, p - rate * g) for p, g in zip(parameters, gradients, strict=True)]
     options: dict[str, Any] = {"mode": mode} if mode else {}
-    if given is not None:
-        options["givens"] = dict(zip([x, y], map(main.shared, given), strict=True))
-    step: Callable[..., Any] = main.function([] if given is not None else [x, y], cost, updates=updates, **options)
+    if argument is not None:
+        options["givens"] = dict(zip([x, y], map(main.shared, argument), strict=True))
+    step: Callable[..., Any] = main.function([] if argument is not None else [x, y], cost, updates=updates, **options)
     return step
 
 

@@ -41,15 +41,15 @@ def compare_cold(row: Row, module: str, contenders: Mapping[str, str], options: 
     """Fill a row with the times until a function is ready, each in a new process with empty caches."""
     turns = max(1, options.processes // 2 + 1)
     taken = Options(options.rounds, options.turn_seconds, 1, options.patience)
-    found: dict[str, list[float]] = {}
+    matches: dict[str, list[float]] = {}
     for _ in range(turns):
         with tempfile.TemporaryDirectory(prefix="bench-cache-") as folder:
             for name, result in compare_processes(commands(module, contenders, folder, arguments), taken).items():
                 if isinstance(result, str):
                     row.results[name] = result
                 else:
-                    found.setdefault(name, []).append(result)
-    row.results.update({name: statistics.median(times) for name, times in found.items()})
+                    matches.setdefault(name, []).append(result)
+    row.results.update({name: statistics.median(times) for name, times in matches.items()})
     row.results = {name: row.results[name] for name in contenders}
     return row
 

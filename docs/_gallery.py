@@ -41,9 +41,9 @@ def about(name: str) -> tuple[str, str]:
 def title(name: str) -> str:
     """Return the name of a program as a title."""
     words = name.replace("_", " ")
-    known = {"lstm": "LSTM", "rnn": "RNN", "pca": "PCA", "nuts": "NUTS", "ode": "ODE", "kmeans": "and k-means"}
-    found = " ".join(known.get(word, word) for word in words.split())
-    return found[0].upper() + found[1:]
+    reference = {"lstm": "LSTM", "rnn": "RNN", "pca": "PCA", "nuts": "NUTS", "ode": "ODE", "kmeans": "and k-means"}
+    entry = " ".join(reference.get(word, word) for word in words.split())
+    return entry[0].upper() + entry[1:]
 
 
 def gallery_pages(folder: Path) -> Iterator[tuple[str, str]]:
@@ -61,15 +61,15 @@ def gallery_pages(folder: Path) -> Iterator[tuple[str, str]]:
 
 def needed(name: str) -> list[str]:
     """Return the modules of `examples/` that a program imports, directly or through others."""
-    found: list[str] = []
+    matches: list[str] = []
     waiting = [name]
     while waiting:
         tree = ast.parse((EXAMPLES / f"{waiting.pop()}.py").read_text(encoding="utf-8"))
         names = sorted({node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module})
-        new = [module for module in names if (EXAMPLES / f"{module}.py").exists() and module not in found]
-        found += new
+        new = [module for module in names if (EXAMPLES / f"{module}.py").exists() and module not in matches]
+        matches += new
         waiting += new
-    return found
+    return matches
 
 
 def _source(name: str) -> str:
@@ -128,9 +128,9 @@ def _run(names: list[str], pictures: Path) -> None:
     waiting = {}
     for name in names:
         options = _options(name, pictures / f"{name}.png")
-        digest, kept = _digest(name, options), pictures / f"{name}.txt"
-        drawn = kept.exists() and (pictures / f"{name}.png").exists()
-        if not (drawn and kept.read_text(encoding="utf-8").startswith(digest)):
+        digest, saved = _digest(name, options), pictures / f"{name}.txt"
+        drawn = saved.exists() and (pictures / f"{name}.png").exists()
+        if not (drawn and saved.read_text(encoding="utf-8").startswith(digest)):
             waiting[name] = digest, [str(EXAMPLES / f"{name}.py"), *options]
     runs = run_programs(command for _, command in waiting.values())
     for (name, (digest, _)), (status, output, errors) in zip(waiting.items(), runs, strict=True):

@@ -58,14 +58,14 @@ class Followed(GraphRewriter):
 
     def run(self, fgraph: FunctionGraph, options: RewriteOptions) -> RewriteProfile:
         """Run the phases."""
-        whole = RewriteProfile(self.name)
+        full = RewriteProfile(self.name)
         self.written = graph_text(fgraph)
         for label, rewriter in zip(self.phases.labels, self.phases.rewriters, strict=True):
             trace = RewriteTrace(depth=4)
             profile = rewriter.run_timed(fgraph, RewriteOptions(trace=trace), label)
-            whole.add_part(profile)
+            full.add_part(profile)
             self.found.append((label, profile, trace.events, graph_text(fgraph)))
-        return whole
+        return full
 
 
 def training_step(mode: Any) -> Any:
@@ -176,8 +176,8 @@ def _overwriting(step: Any) -> list[str]:
 
 def position(node: Any) -> str:
     """Return which input a node overwrites, as its op says."""
-    ((found,),) = node.op.destroy_map.values()
-    return str(found)
+    ((match,),) = node.op.destroy_map.values()
+    return str(match)
 
 
 def _program(step: Any) -> list[str]:
@@ -229,18 +229,18 @@ def _code(step: Any) -> list[str]:
 def _times(step: Any, followed: Followed) -> list[str]:
     rng = np.random.default_rng(0)
     data = rng.normal(size=(1000, 3))
-    wanted = (data @ [1.0, -2.0, 0.5] > 0).astype(float)
+    requested = (data @ [1.0, -2.0, 0.5] > 0).astype(float)
     for _ in range(200):
-        step(data, wanted)
+        step(data, requested)
     profile = step.profile
-    whole = sum(part.seconds for _, part, *_ in followed.found)
+    full = sum(part.seconds for _, part, *_ in followed.found)
     rows = [f"| `{label}` | {part.seconds * 1e3:.2f} |" for label, part, *_ in followed.found if part.changes]
     return [
         "## Time and size\n",
         "| phase of rewriting | ms |",
         "| --- | ---: |",
         *rows,
-        f"| **all of rewriting** | **{whole * 1e3:.1f}** |",
+        f"| **all of rewriting** | **{full * 1e3:.1f}** |",
         f"| **program and machine code** (from the cache, where it is there) | **{profile.linker_time * 1e3:.1f}** |",
         "",
         f"A call on 1000 examples took {profile.fct_call_time / profile.fct_callcount * 1e6:.0f} µs, measured over",

@@ -38,10 +38,10 @@ def write_pages(folder: Path) -> None:
             path.unlink()
     for name, text in pages.items():
         path = folder / f"{name}.md"
-        whole = NOTE + text
+        full = NOTE + text
         # A page that is as it was keeps its time, so that nothing is built again.
-        if not path.exists() or path.read_text(encoding="utf-8") != whole:
-            path.write_text(whole, encoding="utf-8")
+        if not path.exists() or path.read_text(encoding="utf-8") != full:
+            path.write_text(full, encoding="utf-8")
 
 
 def flags_page() -> str:
@@ -90,13 +90,13 @@ def rewrites_page() -> str:
     return "\n".join(rows) + "\n"
 
 
-def _rewrite_rows(database: RewriteDatabase[Any], place: str) -> Iterator[str]:
+def _rewrite_rows(database: RewriteDatabase[Any], position: str) -> Iterator[str]:
     for entry in database.entries():
         if isinstance(entry.item, RewriteDatabase):
             yield from _rewrite_rows(entry.item, entry.name)
             continue
         info = entry.info
-        phase = info.phase.tag if info is not None and info.phase is not None else place
+        phase = info.phase.tag if info is not None and info.phase is not None else position
         exactness = info.exactness.value if info is not None else ""
         printed = f"`{entry.item.name}`" if isinstance(entry.item, NodeRewriter) else ""
         yield f"| `{entry.name}` | {printed} | {phase} | {exactness} | {_what(entry.item)} |"

@@ -118,20 +118,20 @@ class Nuts:
                 break
         return tree.drawn, accepted / looked_at
 
-    def sample(self, x: Array, warmup: int, draws: int, wanted: float = 0.85) -> Array:
-        """Return draws; while warming up, the step is tuned until `wanted` of the steps are accepted."""
+    def sample(self, x: Array, warmup: int, draws: int, requested: float = 0.85) -> Array:
+        """Return draws; while warming up, the step is tuned until `requested` of the steps are accepted."""
         goal, error, mean = np.log(10 * self.step), 0.0, 0.0
-        found = []
+        matches = []
         for i in range(1, warmup + draws + 1):
             x, accepted = self.draw(x)
             if i <= warmup:
-                error += (wanted - accepted - error) / (i + 10)
+                error += (requested - accepted - error) / (i + 10)
                 log_step = goal - np.sqrt(i) / 0.05 * error
                 mean += i**-0.75 * (log_step - mean)
                 self.step = float(np.exp(log_step if i < warmup else mean))
             else:
-                found.append(x)
-        return np.array(found)
+                matches.append(x)
+        return np.array(matches)
 
 
 class Found(NamedTuple):

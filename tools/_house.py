@@ -133,6 +133,6 @@ def find_uv() -> str:
 def pyenv_path(path: str) -> str:
     """Return a search path with the interpreters of pyenv added in front, if there is a pyenv."""
     root = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
-    known = path.split(os.pathsep)
+    reference = path.split(os.pathsep)
     folders = [str(folder) for folder in sorted(root.glob("versions/3.1[1-5].*/bin"), reverse=True)]
-    return os.pathsep.join([*(folder for folder in folders if folder not in known), *known])
+    return os.pathsep.join([*(folder for folder in folders if folder not in reference), *reference])

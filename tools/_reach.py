@@ -64,12 +64,12 @@ def imported_modules(path: Path) -> tuple[str, ...]:
     return tuple(modules)
 
 
-def reach(path: Path, known: Set[str] = frozenset()) -> Iterator[tuple[str, ...]]:
+def reach(path: Path, reference: Set[str] = frozenset()) -> Iterator[tuple[str, ...]]:
     """Yield a shortest path of imports, as names of modules, to each module that a file makes Python import.
 
-    Modules in `known` are left out, with the modules that only they import.
+    Modules in `reference` are left out, with the modules that only they import.
     """
-    seen = set(known)
+    seen = set(reference)
     paths: list[tuple[str, ...]] = [(name,) for name in imported_modules(path)]
     while paths:
         following: list[tuple[str, ...]] = []

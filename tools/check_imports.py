@@ -69,12 +69,12 @@ def files() -> Iterator[tuple[Path, str]]:
 def unreachable(paths: list[Path], item: Layer) -> Iterator[tuple[Path, str]]:
     """Yield the imports of a layer's tests from layers that are not installed where they run."""
     installed = {other.module for other in closure(item, *split_requirements(item.test_requires)[0])}
-    known: set[str] = set()
+    reference: set[str] = set()
     for path in paths:
-        reached = list(reach(path, known))
+        reached = list(reach(path, reference))
         wrong = next((names for names in reached if names[-1].split(".")[0] not in installed), None)
         if wrong is None:
-            known.update(names[-1] for names in reached)
+            reference.update(names[-1] for names in reached)
         else:
             yield path, f"imports {' -> '.join(wrong)}, which is not installed where the tests of {item.name} run"
 

@@ -173,18 +173,18 @@ def page() -> str:
     lines += ["", "| tests | run | pass | pass after PyTensor's rewrites | of the back-end alone | others |"]
     lines += ["| --- | --- | --- | --- | --- | --- |", *rows, "", "## The others", ""]
     lines += ["| why | of the back-end alone | tests |", "| --- | --- | --- |"]
-    for reason, own in sorted({(reason, own) for reason, own, _ in others}):
+    for reason, private in sorted({(reason, own) for reason, own, _ in others}):
         names = Counter(shortened(test) for why, _, test in others if why == reason)
         listed = ", ".join(f"`{name}`" + (f" ({count})" if count > 1 else "") for name, count in sorted(names.items()))
-        lines.append(f"| {reason} | {'yes' if own else 'no'} | {listed} |")
+        lines.append(f"| {reason} | {'yes' if private else 'no'} | {listed} |")
     return HEAD + "\n".join(lines) + "\n"
 
 
 def share(backend: str, total: Mapping[str, int]) -> str:
     """Return the row of percentages of a back-end's tests."""
-    passed, ran, own = total["passed"] + total["again"], total["run"], total["own"]
-    shares = (f"{100 * passed / count:.1f} %" if count else "-" for count in (ran, ran - own))
-    return f"| {backend} | {ran} | {passed} | {own} | {' | '.join(shares)} |"
+    passed, ran, private = total["passed"] + total["again"], total["run"], total["own"]
+    shares = (f"{100 * passed / count:.1f} %" if count else "-" for count in (ran, ran - private))
+    return f"| {backend} | {ran} | {passed} | {private} | {' | '.join(shares)} |"
 
 
 def shortened(test: str) -> str:

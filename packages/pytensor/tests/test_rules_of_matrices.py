@@ -150,8 +150,8 @@ class TestOverwriting(unittest.TestCase):
                 results = free(*operands)
                 for result, expected in zip(results, plain(*(values[x] for x in inputs)), strict=True):
                     np.testing.assert_allclose(result, expected, rtol=1e-9, atol=1e-12, strict=True, err_msg=name)
-                *kept, written = zip(operands, inputs, strict=True)
-                self.assertTrue(all((x == values[v]).all() for x, v in kept), name)
+                *saved, written = zip(operands, inputs, strict=True)
+                self.assertTrue(all((x == values[v]).all() for x, v in saved), name)
                 if order == "F":
                     self.assertFalse((written[0] == values[written[1]]).all(), name)
             frozen = [values[x].copy("F") for x in inputs]

@@ -73,9 +73,9 @@ class TestAgainstNumpy(unittest.TestCase):
             except ERRORS:
                 expected = None
         inputs = [variable(v, static) for v in values]
-        own = getattr(tensor, OWN_NAMES.get(name, name))
+        private = getattr(tensor, OWN_NAMES.get(name, name))
         try:
-            output = own(inputs, *args) if name in OWN_NAMES else own(*inputs, *args)
+            output = private(inputs, *args) if name in OWN_NAMES else private(*inputs, *args)
             compiled: Any = function(inputs, [output, output.shape], mode="FAST_RUN", on_unused_input="ignore")
             result, shape = compiled(*values)
         except ERRORS:

@@ -150,15 +150,15 @@ class TestProducts(unittest.TestCase):
         np.testing.assert_array_equal(run([y], gradient, np.array([3.0, 7.0])), [7.0, 3.0])
 
     def test_other_dtypes_of_results(self) -> None:
-        for own, expected in (("float32", "float64"), ("float64", "float32"), ("int32", "float32")):
-            x = tt.tensor(own, shape=(None, None))
+        for private, expected in (("float32", "float64"), ("float64", "float32"), ("int32", "float32")):
+            x = tt.tensor(private, shape=(None, None))
             for reduce in (tt.sum, tt.prod, tt.mean):
                 y = reduce(x, axis=0, dtype=expected)
                 gradient = tt.grad(y.sum(), x)
-                with self.subTest(own=own, wanted=expected, op=reduce.__name__):
+                with self.subTest(own=private, wanted=expected, op=reduce.__name__):
                     self.assertEqual(y.dtype, expected)
-                    self.assertIn(gradient.dtype, (own, "float32", "float64"))
-                    self.assertTrue(np.isfinite(run([x], gradient, (A[0] + 9).astype(own))).all())
+                    self.assertIn(gradient.dtype, (private, "float32", "float64"))
+                    self.assertTrue(np.isfinite(run([x], gradient, (A[0] + 9).astype(private))).all())
 
 
 class TestRules(unittest.TestCase):

@@ -322,8 +322,8 @@ class TestDoctor(unittest.TestCase):
         with mock.patch.dict(os.environ), mock.patch("theano._doctor.ctypes.CDLL") as loaded:
             os.environ.pop("OPENBLAS_CORETYPE", None)
             loaded.return_value.scipy_openblas_get_corename.return_value = b"Zen"
-            (own,) = _routines_of("any.so")
-        self.assertEqual((own.value, own.state), ("for Zen", "ok"))
+            (private,) = _routines_of("any.so")
+        self.assertEqual((private.value, private.state), ("for Zen", "ok"))
 
     def test_a_wrong_result_is_bad(self) -> None:
         with mock.patch("theano._doctor._library_at", side_effect=ValueError("no such address")):

@@ -123,12 +123,12 @@ class TestNames(TestCase):
         self.assertTrue(issubclass(theano.Op, theano.gof.PureOp))
 
     def test_a_database_class_of_a_program_has_only_its_own_instances(self) -> None:
-        own = type("Own", (theano.gof.SequenceDB,), {})
+        private = type("Own", (theano.gof.SequenceDB,), {})
         self.assertIsInstance(theano.compile.optdb, theano.gof.SequenceDB)
-        self.assertNotIsInstance(theano.compile.optdb, own)
-        self.assertFalse(issubclass(theano.gof.SequenceDB, own))
-        self.assertIsInstance(own(), own)
-        self.assertIsInstance(own(), theano.gof.DB)
+        self.assertNotIsInstance(theano.compile.optdb, private)
+        self.assertFalse(issubclass(theano.gof.SequenceDB, private))
+        self.assertIsInstance(private(), private)
+        self.assertIsInstance(private(), theano.gof.DB)
 
     def test_a_historical_name_is_the_thing_of_its_layer(self) -> None:
         for name, thing in HISTORICAL:

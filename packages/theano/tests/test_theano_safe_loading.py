@@ -105,11 +105,11 @@ class TestGraphs(unittest.TestCase):
         x = theano.sparse.csc_matrix("x")
         weights = theano.shared(scipy.sparse.csr_matrix(np.eye(3)), name="weights")
         product = theano.sparse.dot(x, weights.toarray())
-        operands, result, kept = loaded((x, product, weights))
+        operands, result, saved = loaded((x, product, weights))
         value = scipy.sparse.csc_matrix(np.arange(6.0).reshape(2, 3))
         outcome, expected = result.eval({operands: value}), product.eval({x: value})
         np.testing.assert_array_equal(getattr(outcome, "toarray", lambda: outcome)(), np.asarray(expected))
-        self.assertEqual((kept.get_value() != weights.get_value()).nnz, 0)
+        self.assertEqual((saved.get_value() != weights.get_value()).nnz, 0)
 
     def test_sparse_matrices_with_indices_beyond_their_shape(self) -> None:
         for name, wrong in (("indices", [9, 9, 9]), ("indices", [-1, 0, 1]), ("indptr", [0, 5, 1, 3])):
@@ -265,5 +265,5 @@ _BASES = (
 
 
 def _is_left_out(name: str) -> bool:
-    own = name.rpartition(".")[2]
-    return name.startswith(_LEFT_OUT) or own in _BASES.split() or own.startswith("_")
+    private = name.rpartition(".")[2]
+    return name.startswith(_LEFT_OUT) or private in _BASES.split() or private.startswith("_")

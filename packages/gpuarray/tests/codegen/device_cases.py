@@ -44,16 +44,16 @@ class DeviceCase(unittest.TestCase):
         self,
         kernel: Kernel,
         values: Sequence[Any],
-        wanted: Sequence[Any],
+        expected: Sequence[Any],
         rtol: float = 0.0,
         atol: float = 0.0,
         devices: Sequence[str] = (),
     ) -> None:
         """Compare the results of a kernel, their dtypes and shapes, with the expected ones."""
         for context in self.each(*devices):
-            found = on_device(kernel, values, context)
-            self.assertEqual(len(found), len(wanted))
-            for x, y in zip(found, wanted, strict=True):
+            result = on_device(kernel, values, context)
+            self.assertEqual(len(result), len(expected))
+            for x, y in zip(result, expected, strict=True):
                 self.assertEqual((x.dtype, x.shape), (np.asarray(y).dtype, np.asarray(y).shape))
                 np.testing.assert_allclose(_wide(x), _wide(np.asarray(y)), rtol=rtol, atol=atol)
 

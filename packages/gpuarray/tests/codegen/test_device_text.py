@@ -110,8 +110,8 @@ class TestAtomics(unittest.TestCase):
             for dtype in dtypes:
                 signature.array(f"x_{dtype}", memory_type(dtype), written=True)
             lines = [f"theano_atomic_{kind}_{dtype}(x_{dtype} + 1, {value});" for dtype in dtypes]
-            found = launched(signature.text("atomic", lines), [np.full(3, start, d) for d in dtypes], [], 64)
-            for dtype, x in zip(dtypes, found, strict=True):
+            outcome = launched(signature.text("atomic", lines), [np.full(3, start, d) for d in dtypes], [], 64)
+            for dtype, x in zip(dtypes, outcome, strict=True):
                 with self.subTest(kind=kind, dtype=dtype):
                     np.testing.assert_array_equal(x, np.array([start, result, start], dtype))
 
@@ -119,8 +119,8 @@ class TestAtomics(unittest.TestCase):
         signature = Signature()
         signature.array("p", "uint8_t", written=True)
         lines = ["theano_atomic_add_bool(p + LID_0 % 4, LID_0 % 4 == 2);", "theano_atomic_set_uint8(p + 5, 7);"]
-        (found,) = launched(signature.text("atomic", lines), [np.zeros(8, "uint8")], [], 64)
-        np.testing.assert_array_equal(found, [0, 0, 1, 0, 0, 7, 0, 0])
+        (result,) = launched(signature.text("atomic", lines), [np.zeros(8, "uint8")], [], 64)
+        np.testing.assert_array_equal(result, [0, 0, 1, 0, 0, 7, 0, 0])
 
 
 class TestHelpers(unittest.TestCase):
@@ -184,15 +184,15 @@ def cases() -> list[tuple[Kernel, list[Any]]]:
         result.append((ArgmaxKernel("float16", len(shape), axes), [x]))
     result += [(ArrayRoutineKernel("cumsum", "int64", 0), [np.zeros(n, "int64")]) for n in (10, 10**6)]
     for dtype in ("float16", "float32", "float64", "int64", "uint8", "bool"):
-        own = [ScalarType(dtype)() for _ in range(3)]
+        private = [ScalarType(dtype)() for _ in range(3)]
         outputs = []
         for record in scalars.records:
             try:
-                outputs.append(record.op(*own[: max(record.op.nin, 1)]))
+                outputs.append(record.op(*private[: max(record.op.nin, 1)]))
             except TypeError:
                 continue
         real = [v for v in outputs if "complex" not in v.type.dtype]
-        result.append((elementwise(Composite(own, real), *[dtype] * 3), [np.zeros(5, dtype)] * 3))
+        result.append((elementwise(Composite(private, real), *[dtype] * 3), [np.zeros(5, dtype)] * 3))
     return result
 
 

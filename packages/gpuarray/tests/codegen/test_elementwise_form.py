@@ -38,8 +38,8 @@ def numbers(dtype: str, *shape: int) -> Any:
 class TestLayouts(DeviceCase):
     def test_dtypes(self) -> None:
         pairs = [(numbers(dtype, 7, 9), numbers(dtype, 7, 9)) for dtype in DTYPES]
-        own = [(ScalarType(dtype)(), ScalarType(dtype)()) for dtype in DTYPES]
-        op = Composite([v for pair in own for v in pair], [a - b for a, b in own])
+        private = [(ScalarType(dtype)(), ScalarType(dtype)()) for dtype in DTYPES]
+        op = Composite([v for pair in private for v in pair], [a - b for a, b in private])
         kernel = elementwise(op, *(dtype for dtype in DTYPES for _ in range(2)), ndim=2)
         with np.errstate(all="ignore"):
             self.check(kernel, [x for pair in pairs for x in pair], [x - y for x, y in pairs])
@@ -131,9 +131,9 @@ class TestLayouts(DeviceCase):
             np.testing.assert_array_equal(np.asarray(recorder.value(outcome)), x - y)
 
     def test_more_operands_than_devices_have_parameters_for(self) -> None:
-        own = [ScalarType("float32")() for _ in range(300)]
+        private = [ScalarType("float32")() for _ in range(300)]
         with self.assertRaises(NoDeviceForm):
-            form_of(elementwise(Composite(own, [add(*own)]), *["float32"] * 300))
+            form_of(elementwise(Composite(private, [add(*private)]), *["float32"] * 300))
 
 
 @needs_opencl
@@ -253,9 +253,9 @@ class TestScalarOps(DeviceCase):
         for record in records:
             kinds = _dtypes(record.op, dtype)
             operands = [_operand(record, i, kind) for i, kind in enumerate(kinds)]
-            own = [ScalarType(kind)() for kind in kinds]
-            inputs, values = [*inputs, *own], [*values, *operands]
-            outputs.append(record.op(*own))
+            private = [ScalarType(kind)() for kind in kinds]
+            inputs, values = [*inputs, *private], [*values, *operands]
+            outputs.append(record.op(*private))
             expected.append(record.op.evaluate(*operands))
         kernel = elementwise(Composite(inputs, outputs), *(v.dtype.name for v in values))
         with np.errstate(all="ignore"):

@@ -99,9 +99,9 @@ class TestCholesky(LinearAlgebraCase):
             for lower, card in each_value((True, False), (False, True)):
                 turn = as_it_is if lower else transposed
                 kernel = CholeskyGradKernel("float64", lower)
-                given = [on_card(np.ascontiguousarray(turn(v))) for v in (x, factor, g)]
-                (found,) = Recorder(card=card).run(kernel, given)
-                slope = turn(found)
+                operands = [on_card(np.ascontiguousarray(turn(v))) for v in (x, factor, g)]
+                (result,) = Recorder(card=card).run(kernel, operands)
+                slope = turn(result)
                 np.testing.assert_array_equal(slope, np.tril(slope))
                 np.testing.assert_allclose((slope * d).sum(), (np.tril(g) * change).sum(), rtol=1e-9)
 

@@ -51,12 +51,12 @@ IDENTITIES = {"add": 0, "mul": 1, "or_": 0, "and_": -1, "xor": 0}
 def reduction(*ops: ScalarOp, dtype: str, ndim: int, axes: tuple[int, ...]) -> ReductionKernel:
     """Return the kernel of some reductions of the same elements."""
     acc = "float32" if dtype == "float16" else dtype
-    own = ScalarType(dtype)("x")
+    private = ScalarType(dtype)("x")
     parts = []
     for op in ops:
         operand = IDENTITIES.get(op.name)
         parts.append(Reduction(op, acc, dtype, True if (op.name, dtype) == ("and_", "bool") else operand))
-    program: ScalarOp = identity if len(ops) == 1 else Composite([own], [own] * len(ops))
+    program: ScalarOp = identity if len(ops) == 1 else Composite([private], [private] * len(ops))
     return ReductionKernel(program, (dtype,), (), tuple(parts), ((False,) * ndim,), ndim, axes)
 
 

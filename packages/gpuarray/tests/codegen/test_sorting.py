@@ -30,10 +30,10 @@ class TestSorting(unittest.TestCase):
     ) -> None:
         x = numbers(shape, dtype)
         for by_number in forms:
-            (found,) = Recorder().run(SortKernel(dtype, axis, by_number), [on_card(x)])
-            wanted = (np.argsort if by_number else np.sort)(x, axis, kind="stable")
-            np.testing.assert_array_equal(found, wanted)
-            self.assertEqual(found.dtype, wanted.dtype)
+            (result,) = Recorder().run(SortKernel(dtype, axis, by_number), [on_card(x)])
+            expected = (np.argsort if by_number else np.sort)(x, axis, kind="stable")
+            np.testing.assert_array_equal(result, expected)
+            self.assertEqual(result.dtype, expected.dtype)
 
     @slow
     def test_dtypes(self) -> None:

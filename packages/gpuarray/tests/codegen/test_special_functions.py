@@ -65,13 +65,13 @@ def computed(names: list[str], values: list[Any], dtype: str = "float64") -> lis
     """Compute some functions of the same numbers of arguments by one kernel; `values` are padded to one length."""
     longest = max(len(x) for x in values)
     padded = [np.resize(x, longest).astype(dtype) for x in values]
-    own = [ScalarType(dtype)() for _ in padded]
-    others, outputs = list(own), []
+    private = [ScalarType(dtype)() for _ in padded]
+    others, outputs = list(private), []
     for name in names:
         op = getattr(scalars, name)
         outputs.append(op(*others[: op.nin]))
         others = others[op.nin :]
-    kernel = elementwise(Composite(own, outputs), *[dtype] * len(own))
+    kernel = elementwise(Composite(private, outputs), *[dtype] * len(private))
     return on_device(kernel, padded, contexts()["cpu"])
 
 

@@ -203,12 +203,12 @@ class TestEpilogues(Case):
         self.assertIsNone(driver.open(0).workspace("epilogue", "int32", numbers))
 
     def test_nan_is_as_kernels_have_it(self) -> None:
-        kept, dropped = relu(S), switch(gt(S, ZERO), S, ZERO)
+        saved, dropped = relu(S), switch(gt(S, ZERO), S, ZERO)
         for keeps in (True, False):
             fake.fake_keeps_nan(int(keeps))
             self.addCleanup(fake.fake_keeps_nan, 1)
             context = driver.open(0)
-            for result in (kept, dropped, maximum(S, ZERO), switch(lt(S, ZERO), ZERO, S)):
+            for result in (saved, dropped, maximum(S, ZERO), switch(lt(S, ZERO), ZERO, S)):
                 outcome = epilogue_of(epilogue(Composite([X, B], [result])))
                 assert outcome is not None, "it is an epilogue"
                 self.assertEqual(outcome.nan, 2 if result is dropped else 1)

@@ -60,7 +60,7 @@ class Program:
         return Region(context, self.steps, self.inputs, self.outputs)
 
 
-def alone(kept: Kept) -> JoinPlan:
+def alone(saved: Kept) -> JoinPlan:
     """Join nothing."""
     return JoinPlan(())
 
@@ -211,8 +211,8 @@ class TestTexts(unittest.TestCase):
 
 class TestNeeded(unittest.TestCase):
     def test_reads_and_writes(self) -> None:
-        kept = Kept(null_context(), mock.Mock(), 0)
-        a, b, c = (kept.empty("float32", (4,)) for _ in range(3))
+        saved = Kept(null_context(), mock.Mock(), 0)
+        a, b, c = (saved.empty("float32", (4,)) for _ in range(3))
         events = [
             Event("fill", None, (a, 0)),
             Event("copy", None, (b, a)),

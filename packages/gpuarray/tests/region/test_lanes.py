@@ -35,17 +35,17 @@ class Program:
     """Random events over arrays, each written by a fill first; the effect of an event depends on its number."""
 
     def __init__(self, rng: random.Random, length: int) -> None:
-        kept = Kept(null_context(), mock.Mock(), 0)
+        saved = Kept(null_context(), mock.Mock(), 0)
         self.arrays: list[DeviceOperand] = []
         self.events: list[Event] = []
         for _ in range(length):
             if len(self.arrays) < 2 or rng.random() < 0.5:
-                self.arrays.append(kept.empty("uint8", (rng.choice((100, 300, 1000)),)))
+                self.arrays.append(saved.empty("uint8", (rng.choice((100, 300, 1000)),)))
                 self._add(rng, self.arrays[-1], rng.sample(self.arrays[:-1], min(2, len(self.arrays) - 1)), False)
             else:
                 target, *sources = rng.sample(self.arrays[-5:], min(3, len(self.arrays)))
                 self._add(rng, target, sources, True)
-        self.sizes = kept.sizes
+        self.sizes = saved.sizes
 
     def _add(self, rng: random.Random, target: DeviceOperand, sources: Sequence[DeviceOperand], reads: bool) -> None:
         """Add an event that sets an array to values of the sources, and of the array itself where it `reads`."""

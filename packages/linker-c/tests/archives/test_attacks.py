@@ -386,10 +386,10 @@ class TestValues(unittest.TestCase):
             self.assertTrue(item.flags.writeable and item.flags.owndata)
 
     def test_identities_and_cycles(self) -> None:
-        array, own = np.ones(2), [1]
-        own.append(own)  # type: ignore[arg-type]  # that is the point
+        array, private = np.ones(2), [1]
+        private.append(private)  # type: ignore[arg-type]  # that is the point
         file = io.BytesIO()
-        dump([array, array, own, {"own": own}], file)
+        dump([array, array, private, {"own": private}], file)
         first, second, loop, holder = load(file, safe=True)
         self.assertIs(first, second)
         self.assertIs(loop[1], loop)
@@ -414,8 +414,8 @@ class TestValues(unittest.TestCase):
             if isinstance(operand, np.random.Generator) and hasattr(operand, "spawn"):
                 expected = operand.spawn(1)[0].random()
                 # NumPy 1 does not pickle the seed: the children of a loaded generator are then fresh ones each time.
-                kept = pickle.loads(pickle.dumps(make())).spawn(1)[0].random() == make().spawn(1)[0].random()
-                self.assertEqual(result.spawn(1)[0].random() == expected, kept)
+                saved = pickle.loads(pickle.dumps(make())).spawn(1)[0].random() == make().spawn(1)[0].random()
+                self.assertEqual(result.spawn(1)[0].random() == expected, saved)
 
     def test_codes_are_those_of_pickle(self) -> None:
         reference = {code.code for code in pickletools.opcodes}

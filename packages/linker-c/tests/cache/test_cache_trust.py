@@ -177,10 +177,10 @@ class TestWhatIsLeftBehind(CacheTestCase):
             "CompileDirectory(sys.argv[1]).temporary_file('.so')"
         )
         subprocess.run([sys.executable, "-c", program, self.path], check=True)
-        own = folder.temporary_file(".so")
+        private = folder.temporary_file(".so")
         self.assertEqual(len(self.names("tmp")), 2)
         self.assertEqual(folder.sweep(), 1)
-        self.assertEqual(self.names("tmp"), [os.path.basename(own)])
+        self.assertEqual(self.names("tmp"), [os.path.basename(private)])
 
     def test_whose_process_is_gone(self) -> None:
         self.assertFalse(abandoned(process_mark() + "-x.so"))

@@ -228,8 +228,8 @@ class TestSurroundings(DirectoryTestCase):
         options = CompilerOptions(command="gcc", directory=self.path, extra=("--no-such-argument",))
         with self.assertRaisesRegex(CompileError, r"no-such-argument(.|\n)*source: (.|\n)*Hint") as caught:
             KernelLibrary().build([kernel(sc.exp)], options)
-        (kept,) = Path(self.path, "failed").iterdir()
-        self.assertIn(str(kept), str(caught.exception))
+        (saved,) = Path(self.path, "failed").iterdir()
+        self.assertIn(str(saved), str(caught.exception))
 
     def test_refused_code_is_kept(self) -> None:
         class Wrong(sc.ScalarOp):
@@ -243,9 +243,9 @@ class TestSurroundings(DirectoryTestCase):
 
         with self.assertRaisesRegex(CompileError, r"refused code(.|\n)*source: ") as caught:
             KernelLibrary().build([kernel(Wrong())], self.options)
-        (kept,) = Path(self.path, "failed").iterdir()
-        self.assertIn("no_such_function", kept.read_text())
-        self.assertIn(str(kept), str(caught.exception))
+        (saved,) = Path(self.path, "failed").iterdir()
+        self.assertIn("no_such_function", saved.read_text())
+        self.assertIn(str(saved), str(caught.exception))
 
     def test_without_optimisation(self) -> None:
         options = CompilerOptions(command="gcc", directory=self.path, optimize=False, debug=True, warnings=True)

@@ -53,10 +53,10 @@ class TestPlacesForCode(unittest.TestCase):
         for wrong in ("%(nothing)s", "100%", "%s", "%(platform)"):
             with self.assertRaises(ValueError):
                 flag.checked(wrong)
-        own = Config({"THEANO_FLAGS": "compiledir_format=%(nothing)s"})
-        own.add_flag("compiledir_format", "", DirectoryFormatFlag("plain"))
+        private = Config({"THEANO_FLAGS": "compiledir_format=%(nothing)s"})
+        private.add_flag("compiledir_format", "", DirectoryFormatFlag("plain"))
         with self.assertRaisesRegex(ConfigError, r"%\(short_platform\)s"):
-            _ = own.compiledir_format
+            _ = private.compiledir_format
 
     def test_versions_of_compilers(self) -> None:
         self.assertRegex(compiler_version(find_compiler()), r"^\d+")

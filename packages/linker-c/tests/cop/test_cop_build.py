@@ -161,17 +161,17 @@ class TestErrors(BuildTestCase):
         text = str(caught.exception)
         self.assertRegex(text, "as C: .*undeclared_thing.*")
         self.assertRegex(text, r"as C\+\+: .*undeclared_thing.*")
-        kept = next(line.split("source: ")[1] for line in text.splitlines() if "source: " in line)
-        with open(kept, encoding="utf-8") as file:
+        saved = next(line.split("source: ")[1] for line in text.splitlines() if "source: " in line)
+        with open(saved, encoding="utf-8") as file:
             self.assertIn("= undeclared_thing;", file.read())
 
     def test_lines_are_those_of_the_method_s_text(self) -> None:
-        for op, place in (
+        for op, position in (
             (COnly("int n = 1;\n\n%(z)s = undeclared_thing;"), "COnly.c_code:3"),
             (COnly(NUMBER.format(1), c_support_code="int one;\nint two = undeclared_thing;"), "COnly.c_support_code:2"),
             (COnly(NUMBER.format(1), c_code_cleanup="undeclared_thing;"), "COnly.c_code_cleanup:1"),
         ):
-            with self.assertRaisesRegex(CompileError, rf"as C: {place}:.*undeclared_thing"):
+            with self.assertRaisesRegex(CompileError, rf"as C: {position}:.*undeclared_thing"):
                 c_thunk(node_of(op(generic("x"))), self.options)
 
     def test_errors_of_the_op_s_own_methods_name_it(self) -> None:

@@ -259,10 +259,10 @@ class TestParamsType(unittest.TestCase):
         op.params_type = ParamsType(a=ArrayType("float64", 1), b=generic)
         params = Params(op.params_type, a=array, b=array)
         op.get_params = lambda node: params  # type: ignore[method-assign]
-        own = c_thunk(node_of(op(generic("x"))))
-        assert own is not None, "the op has C code"
+        private = c_thunk(node_of(op(generic("x"))))
+        assert private is not None, "the op has C code"
         for _ in range(20):
-            own([0])
+            private([0])
         self.assertEqual(sys.getrefcount(array), before + 2)
 
     def test_a_field_that_cannot_be_read(self) -> None:

@@ -67,9 +67,9 @@ class TestVerbosity(unittest.TestCase):
         for linker in ("cvm", "py"):
             text = text_of(self.failing(Mode(linker=linker, optimizer=None)), np.ones(2), np.ones(3))
             trace = text[text.index("Backtrace when the node is created:") :].splitlines()
-            own = next(i for i, line in enumerate(trace) if line.endswith("in failing"))
-            self.assertRegex(trace[own], r'^    File ".*test_error_verbosity.py", line \d+, in failing$')
-            self.assertIn("add(add(x, x), mul(y, w))", trace[own + 1])
+            private = next(i for i, line in enumerate(trace) if line.endswith("in failing"))
+            self.assertRegex(trace[private], r'^    File ".*test_error_verbosity.py", line \d+, in failing$')
+            self.assertIn("add(add(x, x), mul(y, w))", trace[private + 1])
             self.assertLessEqual(sum(line.startswith("    File") for line in trace), 4)
 
     def test_errors_of_python_code(self) -> None:

@@ -70,10 +70,10 @@ class TestMap(unittest.TestCase):
         x = vector("x")
         f = function([x], nadd(nmul(x, x), x), mode=NATIVE)
         values = [np.full(10 + k % 3, float(k)) for k in range(300)]
-        kept = list(f.map(values, 3))
-        for value, item in zip(values, kept, strict=True):
+        saved = list(f.map(values, 3))
+        for value, item in zip(values, saved, strict=True):
             np.testing.assert_array_equal(item, value * value + value)
-        self.assertEqual(len({element.__array_interface__["data"][0] for element in kept}), 300)
+        self.assertEqual(len({element.__array_interface__["data"][0] for element in saved}), 300)
         np.testing.assert_array_equal(values[7], np.full(11, 7.0))
 
     def test_rows_of_arrays(self) -> None:

@@ -104,8 +104,8 @@ class TestExchangedCode(unittest.TestCase):
             ):
                 with mock.patch.object(cls, name, value):
                     self.assertEqual(self.found(), f"{NAME}.{cls.__qualname__}.{name}")
-        for kept in (property(foreign), property(self.module.own, foreign), property(None, None, foreign)):
-            with mock.patch.object(self.module.Own, "value", kept):
+        for saved in (property(foreign), property(self.module.own, foreign), property(None, None, foreign)):
+            with mock.patch.object(self.module.Own, "value", saved):
                 self.assertEqual(self.found(), f"{NAME}.Own.value")
         with mock.patch.object(self.module.Own, "value", property(self.module.own)):
             self.assertIsNone(self.found())
@@ -124,12 +124,12 @@ class TestExchangedCode(unittest.TestCase):
                 self.assertEqual(self.found(), f"{NAME}.own")
 
     def test_what_is_exchanged_between_two_looks(self) -> None:
-        own = self.module.own
+        private = self.module.own
         for _ in range(2):
             self.assertIsNone(self.found())
             self.module.own = foreign
             self.assertEqual(self.found(), f"{NAME}.own")
-            self.module.own = own
+            self.module.own = private
             self.assertIsNone(self.found())
             with mock.patch.object(self.module.Own.Inner, "deep", foreign):
                 self.assertEqual(self.found(), f"{NAME}.Own.Inner.deep")
@@ -179,11 +179,11 @@ class TestExchangedCode(unittest.TestCase):
     def test_values_are_not_kept(self) -> None:
         value = Value()
         self.module.number = value
-        kept = weakref.ref(value)
+        saved = weakref.ref(value)
         del value
         self.assertIsNone(_disk_key.exchanged_code())
         self.module.number = 4
-        self.assertIsNone(kept())
+        self.assertIsNone(saved())
 
     @unittest.skipUnless(HAS_RUNTIME, "the runtime was not built")
     def test_the_runtime_looks_again_at_what_has_changed_alone(self) -> None:

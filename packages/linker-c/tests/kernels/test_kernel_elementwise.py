@@ -57,8 +57,8 @@ class TestEveryOp(unittest.TestCase):
         for record in records:
             for dtype in record.dtypes:
                 values = samples(record, dtype)
-                kept = fits(record, values)
-                values = [value[kept] for value in values]
+                saved = fits(record, values)
+                values = [value[saved] for value in values]
                 expected = record.op.impl(*values)
                 for name in ("contiguous", "strided"):
                     with self.subTest(op=str(record.op), dtype=dtype, strides=name):

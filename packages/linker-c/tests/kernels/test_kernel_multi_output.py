@@ -19,18 +19,18 @@ LENGTHS = (0, 1, 2, 5, 7, 8, 9, 15, 16, 17, 31, 33, 100, 511, 512, 513, 520, 103
 
 
 def describe(
-    op: ScalarOp, dtypes: Sequence[str], kept: Sequence[str], reductions: Sequence[Reduction]
+    op: ScalarOp, dtypes: Sequence[str], saved: Sequence[str], reductions: Sequence[Reduction]
 ) -> ReductionKernel:
     """Describe a kernel on vectors; inputs after the first are numbers."""
     broadcast = ((False,), *((True,),) * (len(dtypes) - 1))
-    return ReductionKernel(op, tuple(dtypes), tuple(kept), tuple(reductions), broadcast, 1, (0,))
+    return ReductionKernel(op, tuple(dtypes), tuple(saved), tuple(reductions), broadcast, 1, (0,))
 
 
-def run(kernel: ReductionKernel, inputs: Sequence[Array], kept: Sequence[Array]) -> list[Any]:
+def run(kernel: ReductionKernel, inputs: Sequence[Array], saved: Sequence[Array]) -> list[Any]:
     (loaded,) = LIBRARY.build([kernel], OPTIONS)
     assert loaded is not None, "the kernel has a C form and there is a compiler"
     totals = [np.array(start_of(reduction), reduction.acc_dtype) for reduction in kernel.reductions]
-    call(loaded.address, len(inputs[0]), [*inputs, *kept, *totals])
+    call(loaded.address, len(inputs[0]), [*inputs, *saved, *totals])
     return [total[()] for total in totals]
 
 
@@ -65,11 +65,11 @@ class TestMultiOutput(unittest.TestCase):
         expected = op.impl(values, factor)[0]
         tolerance = 1e-5 if values.dtype == "float32" else 1e-12
         for name, x in layouts(values):
-            for other, kept in layouts(np.full(len(values) + 1, 9.0, values.dtype)):
+            for other, saved in layouts(np.full(len(values) + 1, 9.0, values.dtype)):
                 with self.subTest(dtype=str(values.dtype), n=len(values), x=name, kept=other):
-                    total, largest, smallest = run(kernel, [x, factor], [kept])
-                    np.testing.assert_allclose(kept[:-1], expected, rtol=tolerance, atol=tolerance)
-                    self.assertEqual(kept[-1], 9.0)
+                    total, largest, smallest = run(kernel, [x, factor], [saved])
+                    np.testing.assert_allclose(saved[:-1], expected, rtol=tolerance, atol=tolerance)
+                    self.assertEqual(saved[-1], 9.0)
                     np.testing.assert_allclose(total, 3 + expected.sum(), rtol=10 * tolerance)
                     self.assertAlmostEqual(largest, max([0, *expected]), places=5)
                     self.assertAlmostEqual(smallest, min([0, *expected]), places=5)
@@ -106,8 +106,8 @@ class TestMultiOutput(unittest.TestCase):
             kernel = describe(Composite([x], [x] * (1 + len(reductions))), (dtype,), (dtype,), reductions)
             for n in (1, 9, 1030):
                 values = rng.integers(1, 100, n).astype(dtype)
-                kept = np.empty_like(values)
-                for reduction, result in zip(kernel.reductions, run(kernel, [values], [kept]), strict=True):
+                saved = np.empty_like(values)
+                for reduction, result in zip(kernel.reductions, run(kernel, [values], [saved]), strict=True):
                     start = np.array(start_of(reduction), dtype)
                     with self.subTest(dtype=dtype, n=n, combine=str(reduction.combine)):
                         self.assertEqual(result, combines[reduction.combine].reduce(values, initial=start, dtype=dtype))

@@ -122,8 +122,8 @@ class TestCopies(unittest.TestCase):
         ):
             f = function([x], mul(add(x, x), s), mode=mode, updates=[(s, add(s, x))])
             for twin in (pickle.loads(pickle.dumps(f)), copy.deepcopy(f), f.copy()):
-                own: Any = next(iter(twin.get_shared()), None)
-                before = V if own is None else own.get_value()
+                private: Any = next(iter(twin.get_shared()), None)
+                before = V if private is None else private.get_value()
                 result = twin(V)
                 np.testing.assert_allclose(result[0] if isinstance(result, list) else result, 2 * V * before)
                 self.assertIs(type(twin.maker.mode), type(mode))

@@ -39,9 +39,9 @@ def text_of(profile: ProfileStats | None, **kwargs: Any) -> str:
 
 def seconds(text: str, label: str) -> float:
     """Return the figure after a label."""
-    found = re.search(re.escape(label) + r":? (-?[.\d]+) (s|ms|us|ns)\b", text)
-    assert found is not None, f"{label} in {text}"
-    return float(found[1]) * {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}[found[2]]
+    match = re.search(re.escape(label) + r":? (-?[.\d]+) (s|ms|us|ns)\b", text)
+    assert match is not None, f"{label} in {text}"
+    return float(match[1]) * {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}[match[2]]
 
 
 class TestSections(unittest.TestCase):

@@ -79,16 +79,20 @@ class LoopNest(Op):
 def _loop_nest(node: Apply) -> Kernel:
     op: Any = node.op
     broadcast = tuple(tuple(n == 1 for n in x.type.shape) for x in node.inputs)
-    kept = tuple(v.type.dtype for v in node.outputs[: op.n_kept])
+    saved = tuple(v.type.dtype for v in node.outputs[: op.n_kept])
     dtypes = tuple(x.type.dtype for x in node.inputs)
-    return ReductionKernel(op.composite, dtypes, kept, op.reductions, broadcast, len(broadcast[0]), op.axes)
+    return ReductionKernel(op.composite, dtypes, saved, op.reductions, broadcast, len(broadcast[0]), op.axes)
 
 
 def statistics(dtype: str, axes: Sequence[int], acc: str | None = None) -> LoopNest:
     """Twice the values, and their sum, sum of squares, maximum and minimum."""
     x = ScalarType(dtype)("x")
-    own = acc or dtype
-    reductions = [Reduction(add, own, dtype, 0), Reduction(add, own, dtype, 0), Reduction(maximum, dtype, dtype, None)]
+    private = acc or dtype
+    reductions = [
+        Reduction(add, private, dtype, 0),
+        Reduction(add, private, dtype, 0),
+        Reduction(maximum, dtype, dtype, None),
+    ]
     reductions.append(Reduction(minimum, dtype, dtype, None))
     return LoopNest(Composite([x], [x + x, x, sqr(x), x, x]), reductions, axes)
 
@@ -145,10 +149,10 @@ class TestMultiOutput(unittest.TestCase):
         a = array("float64", None, None)
         sums = LoopNest(Composite([x], [x + x, x]), [Reduction(add, "float64", "float64", 0)], (0,))
         for machine in machines([a], list(sums.make_node(a).outputs)):
-            kept, total = machine(np.zeros((0, 3)))
-            self.assertEqual((kept.shape, total.tolist()), ((0, 3), [0, 0, 0]))
-            kept, total = machine(np.zeros((3, 0)))
-            self.assertEqual((kept.shape, total.shape), ((3, 0), (0,)))
+            saved, total = machine(np.zeros((0, 3)))
+            self.assertEqual((saved.shape, total.tolist()), ((0, 3), [0, 0, 0]))
+            saved, total = machine(np.zeros((3, 0)))
+            self.assertEqual((saved.shape, total.shape), ((3, 0), (0,)))
         texts = []
         for machine in machines([a], list(statistics("float64", (0,)).make_node(a).outputs)):
             with self.assertRaisesRegex(ValueError, "no identity") as caught:
@@ -213,7 +217,7 @@ class TestMultiOutput(unittest.TestCase):
         (middle,) = Python(fresh, ArrayType("float64", (None,))).make_node(operand).outputs
         op = LoopNest(Composite([x], [x * x, x]), [Reduction(add, "float64", "float64", 0)], (0,))
         native, _ = machines([operand], list(op.make_node(middle).outputs))
-        kept, total = native(np.arange(5.0))
-        np.testing.assert_array_equal(kept, np.arange(1.0, 6) ** 2)
+        saved, total = native(np.arange(5.0))
+        np.testing.assert_array_equal(saved, np.arange(1.0, 6) ** 2)
         self.assertEqual(total, 15)
-        self.assertEqual(kept.ctypes.data, addresses[0])
+        self.assertEqual(saved.ctypes.data, addresses[0])

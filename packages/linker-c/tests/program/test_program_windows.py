@@ -62,9 +62,9 @@ class TestEachLengthOfVectors(unittest.TestCase):
         _runtime.set_thread_threshold(self.threshold)
 
     def test_lengths_are_kept_in_range(self) -> None:
-        for operands, kept in ((1, 16), (32, 32), (1000, 64)):
+        for operands, saved in ((1, 16), (32, 32), (1000, 64)):
             _runtime.set_vector_bytes(operands)
-            self.assertEqual(_runtime.set_vector_bytes(64), kept)
+            self.assertEqual(_runtime.set_vector_bytes(64), saved)
         with self.assertRaises(TypeError):
             _runtime.set_vector_bytes("32")  # type: ignore[arg-type]
 

@@ -125,10 +125,10 @@ class TestValues(unittest.TestCase):
             chosen = ifelse(self.c, self.x, self.y)
             f = function([self.c, self.x, self.y], [Doubled()(chosen), self.x + 0], mode=mode, accept_inplace=True)
             operand = self.one.copy()
-            doubled, kept = f(1.0, operand, self.two)
+            doubled, saved = f(1.0, operand, self.two)
             with self.subTest(mode=str(mode)):
                 np.testing.assert_array_equal(doubled, [2.0, 4.0])
-                np.testing.assert_array_equal(kept, [1.0, 2.0])
+                np.testing.assert_array_equal(saved, [1.0, 2.0])
                 np.testing.assert_array_equal(operand, [1.0, 2.0])
 
     def test_pickles(self) -> None:

@@ -208,10 +208,10 @@ class TestPooling(DeviceTestCase):
             self.assertValues(function([], pooled)(), function([], expected)())
             by_images = grad((expected**2).sum(), host)
             if mode == "max":
-                own = device.GpuMaxPoolGrad(True)(x, pooled, 2 * pooled, (2, 3), (1, 2), (1, 1))
+                private = device.GpuMaxPoolGrad(True)(x, pooled, 2 * pooled, (2, 3), (1, 2), (1, 1))
             else:
-                own = device.GpuAveragePoolGrad(True, mode)(x, 2 * pooled, (2, 3), (1, 2), (1, 1))
-            self.assertValues(function([], own)(), function([], by_images)())
+                private = device.GpuAveragePoolGrad(True, mode)(x, 2 * pooled, (2, 3), (1, 2), (1, 1))
+            self.assertValues(function([], private)(), function([], by_images)())
 
     def test_elements_at_the_largest_ones(self) -> None:
         x, host = shared(IMAGES, target=NAME), T.constant(IMAGES)

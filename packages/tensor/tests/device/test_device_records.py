@@ -37,9 +37,9 @@ class TestRecords(unittest.TestCase):
     @slow
     def test_results_agree_with_the_reference(self) -> None:
         for module, step in _MODULES.items():
-            found = records(module)
-            self.assertTrue(found, module)
-            for record in found[step - 1 :: step if is_long() else 2 * step]:
+            result = records(module)
+            self.assertTrue(result, module)
+            for record in result[step - 1 :: step if is_long() else 2 * step]:
                 with self.subTest(record=record.name):
                     if computes():
                         testing.check_on_device(record, "opencl0:0")

@@ -119,11 +119,11 @@ class TestMerging(UtilTestCase):
 
     def test_factors(self) -> None:
         a, b, z, _ = self.values()
-        for beta, kept in ((0.0, 0.0), (1.0, 3.0), (2.0, 6.0)):
+        for beta, saved in ((0.0, 0.0), (1.0, 3.0), (2.0, 6.0)):
             product = GpuGemm()(self.z, 0.5, self.a, self.b, beta)
             (result,) = self.changed(merge_alpha, GpuElemwise(scalar.mul)(product, np.full((1, 1), 3.0)))
             self.assertIsInstance(result.owner.op, GpuGemm)
-            self.check(result, 1.5 * a @ b + kept * z)
+            self.check(result, 1.5 * a @ b + saved * z)
 
     def test_arrays_are_no_factors(self) -> None:
         product = GpuGemm()(self.z, 0.5, self.a, self.b, 0.0)

@@ -157,8 +157,8 @@ class TestBelowQuotients(unittest.TestCase):
         for power, powers in forms.items():
             for name, scale in (("log", 1), ("log2", np.log(2)), ("log10", np.log(10))):
                 logs = [getattr(T, name)(p) for p in powers]
-                found = function([x], logs)(values)
-                np.testing.assert_allclose(found, [power * np.log(values) / scale] * len(logs), rtol=1e-12)
+                result = function([x], logs)(values)
+                np.testing.assert_allclose(result, [power * np.log(values) / scale] * len(logs), rtol=1e-12)
             slopes_ = function([x], [grad(T.log(p).sum(), x) for p in powers])(values)
             np.testing.assert_allclose(slopes_, [power / values] * len(powers), rtol=1e-12)
         even = function([x], [T.log(x**4), T.log(abs(x**2)), T.sqrt(x * x)])(-values)
@@ -168,8 +168,8 @@ class TestBelowQuotients(unittest.TestCase):
     def test_logarithms_of_powers_of_stable_forms(self) -> None:
         x = T.dvector("x")
         forms = [T.log(T.sigmoid(x) ** 4) / 4, T.log(T.nnet.softmax(x)[0] ** 2) / 2, T.log(T.exp(x) ** 2) / 2]
-        found = function([x], forms)([-1000.0, 0.0])
-        np.testing.assert_allclose(found, [[-1000, -np.log(2)], [-1000, 0], [-1000, 0]])
+        result = function([x], forms)([-1000.0, 0.0])
+        np.testing.assert_allclose(result, [[-1000, -np.log(2)], [-1000, 0], [-1000, 0]])
 
     def test_gradients_of_products_that_vanish(self) -> None:
         """The gradient of the logarithm of a product, written out: no factor is too small."""
@@ -178,18 +178,18 @@ class TestBelowQuotients(unittest.TestCase):
         values = [np.array([1e-150, 1e150]), np.array([1e-160, 1e160]), np.array([2.0, 3.0])]
         for outputs in (grad(cost.sum(), [a, b, c]), [cost, *grad(cost.sum(), [a, b, c])]):
             with np.errstate(all="ignore"):
-                found = function([a, b, c], outputs)(*values)[-3:]
-            np.testing.assert_allclose(found, [1 / v for v in values])
+                result = function([a, b, c], outputs)(*values)[-3:]
+            np.testing.assert_allclose(result, [1 / v for v in values])
 
     def test_quotients_by_differences_of_exponentials(self) -> None:
         a, b = T.dvectors("a", "b")
         large = np.array([800.0, 800.0, -800.0, 799.0, 2.0])
         other = np.array([799.0, -800.0, 800.0, 800.0, 1.0])
         inverse, bose = 1 / (T.exp(a) - T.exp(b)), 1 / (T.exp(a) - 1)
-        found = function([a, b], [inverse, *grad(inverse.sum(), [a, b])])(large, other)
+        result = function([a, b], [inverse, *grad(inverse.sum(), [a, b])])(large, other)
         gap = np.e**2 - np.e
         expected = [1 / gap, -(np.e**2) / gap**2, np.e / gap**2]
-        for values, last in zip(found, expected, strict=True):
+        for values, last in zip(result, expected, strict=True):
             np.testing.assert_allclose(values, [0, 0, 0, 0, last])
         one = function([a], [bose, grad(bose.sum(), a)])([800.0, 1.0, -800.0])
         np.testing.assert_allclose(one, [[0, 1 / np.expm1(1), -1], [0, -np.e / np.expm1(1) ** 2, 0]], atol=1e-300)
@@ -285,9 +285,9 @@ class TestEqualValues(unittest.TestCase):
             for matrix in (self.plain, self.turned, np.eye(4), np.zeros((4, 4)), self.turned + 1e-12 * direction):
                 full = 3 * (matrix @ direction + direction @ matrix)
                 full = 2 * full - np.diag(np.diag(full))
-                for found in f(matrix, direction):
-                    half = np.triu if np.tril(found, -1).any() is np.False_ else np.tril
-                    np.testing.assert_allclose(found, half(full), atol=1e-8)
+                for item in f(matrix, direction):
+                    half = np.triu if np.tril(item, -1).any() is np.False_ else np.tril
+                    np.testing.assert_allclose(item, half(full), atol=1e-8)
 
     def test_second_derivatives_by_singular_values(self) -> None:
         a, d = self.a, T.dmatrix("d")
@@ -312,9 +312,9 @@ class TestEqualValues(unittest.TestCase):
         first = grad(both.sum(), stack)
         matrices = np.stack([self.plain, np.eye(4)])
         along = np.broadcast_to(self.turned, matrices.shape)
-        found = function([stack, d], grad((first * d).sum(), stack))(matrices, along)
+        result = function([stack, d], grad((first * d).sum(), stack))(matrices, along)
         full = 3 * (matrices @ along + along @ matrices)
-        np.testing.assert_allclose(found, np.tril(2 * full) - np.eye(4) * full, atol=1e-8)
+        np.testing.assert_allclose(result, np.tril(2 * full) - np.eye(4) * full, atol=1e-8)
         outside = grad(None, stack, known_grads={linalg.eigh(stack)[0]: g})
         second = function([stack, g], grad(outside.sum(), stack))(matrices, np.ones((2, 4)))
         np.testing.assert_allclose(second, 0, atol=1e-9)

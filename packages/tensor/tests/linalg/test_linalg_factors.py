@@ -29,7 +29,7 @@ def each(function: Any, *stacks: Any) -> list[Any]:
     front = stacks[0].shape[:-2]
     if not front:
         return list(function(*stacks))
-    parts = [list(function(*(stack[place] for stack in stacks))) for place in np.ndindex(front)]
+    parts = [list(function(*(stack[position] for stack in stacks))) for position in np.ndindex(front)]
     return [np.stack(part).reshape((*front, *np.shape(part[0]))) for part in zip(*parts, strict=True)]
 
 

@@ -31,9 +31,9 @@ class RewriteCase(unittest.TestCase):
         call = function(inputs, output)
         np.testing.assert_allclose(call(*args), expected, rtol=1e-9, atol=1e-9)
         nodes = call.maker.fgraph.toposort()
-        own = [node.op for node in nodes if type(node.op).__module__.startswith("theano_tensor.linalg")]
-        self.assertEqual([type(op) for op in own], list(ops))
-        return own
+        private = [node.op for node in nodes if type(node.op).__module__.startswith("theano_tensor.linalg")]
+        self.assertEqual([type(op) for op in private], list(ops))
+        return private
 
 
 class TestEquations(RewriteCase):

@@ -83,8 +83,8 @@ class TestEqualResults(unittest.TestCase):
                 x = T.dmatrix("x")
                 f: Any = function([x], [build(x), spoil(build(x))], mode=Mode(linker, "fast_run"), accept_inplace=True)
                 with self.subTest(linker=linker):
-                    kept, spoiled = f(operand)
-                    np.testing.assert_allclose(kept, numpy_build(operand))
+                    saved, spoiled = f(operand)
+                    np.testing.assert_allclose(saved, numpy_build(operand))
                     np.testing.assert_array_equal(spoiled, [[-99.0, -99.0]])
 
     def test_an_operand_that_is_a_result(self) -> None:

@@ -44,10 +44,12 @@ def convolved(
         window = tuple(slice(i * s, i * s + k, d) for i, s, k, d in zip(position, steps, sizes, spread, strict=True))
         taps = x[(slice(None), slice(None), *window)]
         for g in range(num_groups):
-            own = slice(g * filters, (g + 1) * filters)
-            kernel = w[(own, *position)] if unshared else w[own]
+            private = slice(g * filters, (g + 1) * filters)
+            kernel = w[(private, *position)] if unshared else w[private]
             part = taps[:, g * channels : (g + 1) * channels]
-            result[(slice(None), own, *position)] = np.tensordot(part, kernel, (range(1, ndim + 2), range(1, ndim + 2)))
+            result[(slice(None), private, *position)] = np.tensordot(
+                part, kernel, (range(1, ndim + 2), range(1, ndim + 2))
+            )
     return result
 
 

@@ -102,9 +102,9 @@ class TestBlocks(unittest.TestCase):
         self.assertEqual([op.inplace for op in blocks], [True, True])
         for _ in range(2):
             assert_allclose(step(H, BIAS)[0], (gemv(BIAS[SECOND], W, H) ** 2).sum())
-        kept = function([o], SparseBlockGemv()(o, W, H, FIRST, SECOND))
+        saved = function([o], SparseBlockGemv()(o, W, H, FIRST, SECOND))
         operand = TARGET.copy()
-        kept(operand)
+        saved(operand)
         assert_allclose(operand, TARGET)
 
     def test_run_time(self) -> None:

@@ -63,9 +63,9 @@ class TestMadeOfConvolutions(unittest.TestCase):
         changed[:, :, 5:] = 0
         first, second = (C.causal_conv1d(v, w, w.shape, num_groups=2).eval() for v in (x, changed))
         assert_allclose(first[:, :, :5], second[:, :, :5])
-        own = RNG.randn(3, 9, 4, 2)
-        result = C.causal_conv1d(x, own, (3, 9, 4, 2), unshared=True).eval()
-        assert_allclose(result, convolved(np.pad(x, [(0, 0), (0, 0), (1, 0)]), own, unshared=True))
+        private = RNG.randn(3, 9, 4, 2)
+        result = C.causal_conv1d(x, private, (3, 9, 4, 2), unshared=True).eval()
+        assert_allclose(result, convolved(np.pad(x, [(0, 0), (0, 0), (1, 0)]), private, unshared=True))
 
     def test_movies(self) -> None:
         movies, w = RNG.randn(2, 4, 3, 5, 5), RNG.randn(6, 2, 3, 3, 2)
@@ -85,14 +85,14 @@ class TestMadeOfConvolutions(unittest.TestCase):
     def test_methods_on_arrays(self) -> None:
         op = C.AbstractConv2d()
         assert_allclose(op.conv(X, W, "full", 2), convolved(X, W, "full", filter_dilation=(2, 2)))
-        own = RNG.randn(4, 4, 3, 2)
+        private = RNG.randn(4, 4, 3, 2)
         image = X[0, 0]
-        result = op.unshared2d(image, own, (4, 4))
-        assert_allclose(result, convolved(image[None, None], own[None, :, :, None], unshared=True)[0, 0])
+        result = op.unshared2d(image, private, (4, 4))
+        assert_allclose(result, convolved(image[None, None], private[None, :, :, None], unshared=True)[0, 0])
         top = RNG.randn(4, 4)
-        by_image = op.unshared2d(top, own, image.shape, "backprop inputs")
-        by_filters = op.unshared2d(image, top, own.shape, "backprop weights")
-        for gradient, value in ((by_image, image), (by_filters, own)):
+        by_image = op.unshared2d(top, private, image.shape, "backprop inputs")
+        by_filters = op.unshared2d(image, top, private.shape, "backprop weights")
+        for gradient, value in ((by_image, image), (by_filters, private)):
             assert_allclose((gradient * value).sum(), (result * top).sum())
 
     def test_number_of_operations(self) -> None:
@@ -359,13 +359,13 @@ class TestRefused(unittest.TestCase):
             C.conv2d(X, W, imshp_logical=(1, 2))
 
     def test_shapes_at_run_time(self) -> None:
-        x, w, top, own = tt.dtensor4("x"), tt.dtensor4("w"), tt.dtensor4("top"), tt.tensor6("own", dtype="float64")
+        x, w, top, private = tt.dtensor4("x"), tt.dtensor4("w"), tt.dtensor4("top"), tt.tensor6("own", dtype="float64")
         cases: tuple[tuple[str, list[Any], Any, list[Any]], ...] = (
             ("differ in input channels", [x, w], C.conv2d(x, w), [X, W[:, :2]]),
             ("channels, times 2 groups", [x, w], C.conv2d(x, w, num_groups=2), [X, W]),
             ("4 filters cannot be divided into 3", [x, w], C.conv2d(x, w, num_groups=3), [X, W[:, :1]]),
             ("do not fit into the images", [x, w], C.conv2d(x, w), [X[:, :, :2], W]),
-            (r"positions", [x, own], C.conv2d(x, own, unshared=True), [X, np.ones((2, 2, 2, 3, 2, 2))]),
+            (r"positions", [x, private], C.conv2d(x, private, unshared=True), [X, np.ones((2, 2, 2, 3, 2, 2))]),
             (r"has the shape \(2, 4, 4, 4\)", [w, top], C.conv2d_grad_wrt_inputs(top, w, (6, 5)), [W, X]),
             (r"has the shape \(2, 3, 4, 4\)", [x, top], C.conv2d_grad_wrt_weights(x, top, (3, 2)), [X, X]),
         )

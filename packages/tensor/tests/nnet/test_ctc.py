@@ -119,8 +119,8 @@ class TestLoss(unittest.TestCase):
                 nodes = function([x], outputs, mode=mode).maker.fgraph.apply_nodes
                 ops = [n.op for n in nodes if isinstance(n.op, ConnectionistTemporalClassification)]
                 self.assertEqual([op.compute_grad for op in ops], expected)
-        kept = function([x], [cost], mode=FAST_RUN.excluding("local_ctc_no_grad"))
-        (node,) = (n for n in kept.maker.fgraph.apply_nodes if len(n.outputs) == 2)
+        saved = function([x], [cost], mode=FAST_RUN.excluding("local_ctc_no_grad"))
+        (node,) = (n for n in saved.maker.fgraph.apply_nodes if len(n.outputs) == 2)
         self.assertTrue(node.op.compute_grad)
 
     def test_second_derivatives_are_refused(self) -> None:

@@ -177,9 +177,9 @@ class TestAgainstPython(unittest.TestCase):
             first, again = f(*values), f(*values)
             self.assertIsNot(first, again)
             np.testing.assert_array_equal(first, again)
-            kept = first.copy()
+            saved = first.copy()
             f(*(v if v.ndim == 1 else 2 * v for v in values))
-            np.testing.assert_array_equal(first, kept)
+            np.testing.assert_array_equal(first, saved)
 
     def test_several_threads(self) -> None:
         f = forms(2, "float32", {"border_mode": "half"}, NATIVE)[2]

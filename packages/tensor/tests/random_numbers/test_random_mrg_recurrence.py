@@ -62,9 +62,9 @@ class TestRecurrence(unittest.TestCase):
         states = substreams(SEED, 7)
         result, after = drawn(states, (3, 6))
         for i, state in enumerate(states):
-            own = result.ravel()[i::7]
-            numbers, moved = plain(state, len(own))
-            np.testing.assert_array_equal(own, np.array(numbers) * 2.0**-31)
+            private = result.ravel()[i::7]
+            numbers, moved = plain(state, len(private))
+            np.testing.assert_array_equal(private, np.array(numbers) * 2.0**-31)
             self.assertEqual(after[i].tolist(), moved)
 
     @settings(deadline=None, max_examples=examples(25))

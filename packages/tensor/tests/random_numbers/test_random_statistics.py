@@ -76,10 +76,10 @@ class TestDiscrete(unittest.TestCase):
         common = expected > 5
         seen = np.append(seen[common], seen[~common].sum())
         expected = np.append(expected[common], expected[~common].sum())
-        kept = expected > 0
-        self.assertEqual(seen[~kept].sum(), 0)
-        scaled = expected[kept] * seen.sum() / expected.sum()
-        self.assertGreater(stats.chisquare(seen[kept], scaled).pvalue, DOUBT)
+        saved = expected > 0
+        self.assertEqual(seen[~saved].sum(), 0)
+        scaled = expected[saved] * seen.sum() / expected.sum()
+        self.assertGreater(stats.chisquare(seen[saved], scaled).pvalue, DOUBT)
 
     def test_binomial(self) -> None:
         for source in streams():

@@ -179,8 +179,8 @@ class TestArgumentsGivenTwice(unittest.TestCase):
 
     def test_shared_value(self) -> None:
         value = np.random.RandomState(3)
-        kept, given_state = shared(value, borrow=True), random_state_type("s")
-        draws = [uniform(given_state, (2,))[1], uniform(kept, (2,))[1]]
+        saved, given_state = shared(value, borrow=True), random_state_type("s")
+        draws = [uniform(given_state, (2,))[1], uniform(saved, (2,))[1]]
         for mode in self.modes():
             f = function([In(given_state, mutable=True)], draws, mode=mode)
             first, second = f(value)

@@ -105,8 +105,8 @@ class TestShapeFeature(unittest.TestCase):
             feature = ShapeFeature()
             FunctionGraph([self.x], [first, nothing, second], features=[feature], clone=False).disown()
             self.assertIsNone(feature.shape_of[nothing])
-            own = feature.shape_of[second][0].owner.inputs[0]
-            self.assertIs(own, second if Odd.calls == 1 else self.x)
+            private = feature.shape_of[second][0].owner.inputs[0]
+            self.assertIs(private, second if Odd.calls == 1 else self.x)
 
     def test_it_belongs_to_one_graph(self) -> None:
         with self.assertRaises(AlreadyThere):

@@ -128,9 +128,9 @@ class TestAgainstPython(unittest.TestCase):
             x = RNG.randn(9, 3, 20, 20).astype("float32")
             layout = [3, 3], [2, 2], [1, 1]
             first = f(x, *layout)
-            kept = first.copy()
+            saved = first.copy()
             f(2 * x, *layout)
-            np.testing.assert_array_equal(first, kept)
+            np.testing.assert_array_equal(first, saved)
 
 
 class TestPaddingIsNoElement(unittest.TestCase):

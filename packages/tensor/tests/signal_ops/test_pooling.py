@@ -202,9 +202,9 @@ class TestPooling(unittest.TestCase):
     def test_first_of_equal_elements_gets_the_gradient(self) -> None:
         x = tt.dmatrix("x")
         f = function([x], [tt.grad(pool.pool_2d(x, (2, 2), True).sum(), x), pool.max_pool_2d_same_size(x, (2, 2))])
-        gradient, kept = f(np.full((2, 4), 3.0))
+        gradient, saved = f(np.full((2, 4), 3.0))
         self.assertEqual(gradient.tolist(), [[1, 0, 1, 0], [0, 0, 0, 0]])
-        self.assertEqual(kept.tolist(), [[3, 0, 3, 0], [0, 0, 0, 0]])
+        self.assertEqual(saved.tolist(), [[3, 0, 3, 0], [0, 0, 0, 0]])
 
     def test_infinite_and_missing_elements(self) -> None:
         value = np.array([[-np.inf, -np.inf], [np.nan, 1.0]])

@@ -28,15 +28,15 @@ def sigmoid(x: Array) -> Array:
     return 1 / (1 + np.exp(-x))
 
 
-def one_step(mode: str, argument: Sequence[Array], kept: Sequence[Array], h: Array, c: Array) -> tuple[Array, Array]:
+def one_step(mode: str, argument: Sequence[Array], saved: Sequence[Array], h: Array, c: Array) -> tuple[Array, Array]:
     """Return the next states and cells, by the equations of the library's manual."""
-    sums = [a + b for a, b in zip(argument, kept, strict=True)]
+    sums = [a + b for a, b in zip(argument, saved, strict=True)]
     if mode == "lstm":
         c = sigmoid(sums[1]) * c + sigmoid(sums[0]) * np.tanh(sums[2])
         return sigmoid(sums[3]) * np.tanh(c), c
     if mode == "gru":
         reset, update = sigmoid(sums[0]), sigmoid(sums[1])
-        return (1 - update) * np.tanh(argument[2] + reset * kept[2]) + update * h, c
+        return (1 - update) * np.tanh(argument[2] + reset * saved[2]) + update * h, c
     return (np.tanh(sums[0]) if mode == "rnn_tanh" else np.maximum(sums[0], 0)), c
 
 

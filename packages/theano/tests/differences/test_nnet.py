@@ -31,9 +31,9 @@ class TestSoftmaxInLoops(unittest.TestCase):
         f = theano.function([x, b], built)
         self.assertFalse({name for name in op_names(f) if "Softmax" in name})
         values, bias = np.array([[1.0, 2.0], [0.0, 1000.0]]), np.array([0.5, 0.0])
-        kept = theano.function([x, b], built, mode=theano.Mode(optimizer=None))
-        self.assertIn("SoftmaxWithBias", op_names(kept))
-        np.testing.assert_allclose(f(values, bias), kept(values, bias))
+        saved = theano.function([x, b], built, mode=theano.Mode(optimizer=None))
+        self.assertIn("SoftmaxWithBias", op_names(saved))
+        np.testing.assert_allclose(f(values, bias), saved(values, bias))
 
 
 class TestLossesInLoops(unittest.TestCase):

@@ -79,8 +79,8 @@ class TestOneSlice(unittest.TestCase):
     def test_slices_are_joined_where_that_holds_for_all_lengths(self) -> None:
         x, n = T.vector(), T.iscalar()
         joined = ops_of(theano.function([x], x[2:][3:]))
-        kept = ops_of(theano.function([x, n], x[n::2][-3:n]))
-        self.assertEqual([sum(isinstance(op, T.Subtensor) for op in ops) for ops in (joined, kept)], [1, 2])
+        saved = ops_of(theano.function([x, n], x[n::2][-3:n]))
+        self.assertEqual([sum(isinstance(op, T.Subtensor) for op in ops) for ops in (joined, saved)], [1, 2])
 
 
 class TestChecksInLoops(unittest.TestCase):

@@ -67,14 +67,14 @@ class TestSolvers(unittest.TestCase):
         fn = theano.function([x, y], [T.exp(y).dot(x), y[:, ::-1] * x.sum(), x * 3])
         path = built(fn, self.folder, "several", shapes={x: (3,), y: (2, 3)}, derivatives=2)
         a, b = casadi.SX.sym("a", 3), casadi.SX.sym("b", 2, 3)
-        own = casadi.Function("own", [a, b], [casadi.exp(b) @ a, b[:, ::-1] * casadi.sum1(a), a * 3])
+        private = casadi.Function("own", [a, b], [casadi.exp(b) @ a, b[:, ::-1] * casadi.sum1(a), a * 3])
         ours = casadi.external("several", path)
         rng = np.random.default_rng(2)
         values = [rng.normal(size=3), rng.normal(size=(2, 3))]
         for _ in range(3):
-            result, expected = ours(*values), own(*values)
+            result, expected = ours(*values), private(*values)
             for got, want in zip(result, expected, strict=True):
                 np.testing.assert_allclose(casadi.DM(got).full(), casadi.DM(want).full(), atol=1e-12)
             if "jac_jac" not in ours.name():
-                values += [np.zeros(own.size_out(k)) for k in range(own.n_out())]
-                ours, own = ours.jacobian(), own.jacobian()
+                values += [np.zeros(private.size_out(k)) for k in range(private.n_out())]
+                ours, private = ours.jacobian(), private.jacobian()

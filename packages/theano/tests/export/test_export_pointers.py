@@ -305,5 +305,5 @@ class TestCache(unittest.TestCase):
     def test_lifetime(self) -> None:
         """Code stays loaded as long as the function object."""
         x = T.dscalar("x")
-        kept = LowLevelCallable(theano.function([x], x * 11.5).c_pointer("double(double)"))
-        self.assertAlmostEqual(quad(kept, 0, 1)[0], 5.75)
+        saved = LowLevelCallable(theano.function([x], x * 11.5).c_pointer("double(double)"))
+        self.assertAlmostEqual(quad(saved, 0, 1)[0], 5.75)

@@ -49,7 +49,7 @@ def graphs() -> dict[str, tuple[list[Any], list[Any]]]:
     tagged.tag.note = "a note"
     marked: Any = T.sin(x)
     marked.owner.tag.note = 3
-    own = Marked(T.sin, [x], [T.dvector()])
+    private = Marked(T.sin, [x], [T.dvector()])
     first, second = Halves()(x * 2)
     states, _ = theano.scan(lambda h: h * s + 1, outputs_info=x, n_steps=3)
     chain = x
@@ -59,7 +59,7 @@ def graphs() -> dict[str, tuple[list[Any], list[Any]]]:
         "nothing": ([x], []),
         "inputs": ([x, y, x], [x, x]),
         "plain": ([x, y], [x * y + 1.5, x * y]),
-        "names and tags": ([x], [named + tagged, marked * named, own.outputs[0]]),
+        "names and tags": ([x], [named + tagged, marked * named, private.outputs[0]]),
         "several results": ([x, y], [second, first + y]),
         "results as inputs": ([first, y], [first + y, second]),
         "loops": ([x], [states[-1], states[-1].sum()]),
