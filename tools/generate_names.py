@@ -19,6 +19,7 @@ import ast
 import sys
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -31,15 +32,6 @@ BEGIN = "# Names of names.toml, written by tools/generate_names.py."
 END = "# End of the names of names.toml."
 WIDTH = 120
 LAZY, MIRRORS, IMPORT = "lazy", "mirrors", "import"
-
-#: Modules without a file, by package, that people import: type checkers read their stubs.
-STUBS = {
-    "theano": "export",
-    "theano.compile": "function ops profiling sharedvalue",
-    "theano.gof": "fg type",
-    "theano.tensor": "fft inplace io raw_random sort xlogx",
-    "theano.tensor.nnet": "blocksparse conv ctc neighbours",
-}
 
 Table = Mapping[str, Any]
 
@@ -151,12 +143,18 @@ def block(module: str, data: Mapping[str, Table]) -> str:
     depth = len(module.split(".")) if module else 0
     dots = "." * (depth + (path_of(module).name == "__init__.py"))
     lines = [BEGIN, "# fmt: off", "# isort: off"]
+    taken = {name for words in (*dict(eager(table)).values(), *lazy.values()) for name, _ in pairs(words)}
+    below = [name for name in children(f"theano.{module}".rstrip(".")) if name not in taken]
+    if lazy or below:
+        lines += ["from typing import TYPE_CHECKING", ""]
     if lazy:
-        lines += ["from typing import TYPE_CHECKING", "", f"from {dots}_names import lazy_names", ""]
+        lines += [f"from {dots}_names import lazy_names", ""]
     for source, words in eager(table):
         lines += import_lines(source, words)
-    if lazy:
+    if lazy or below:
         lines += ["", "if TYPE_CHECKING:"]
+        lines += import_lines(".", " ".join(below), "    ") if below else []
+    if lazy:
         for source, words in lazy.items():
             lines += import_lines(source, words, "    ")
         lines += ["else:", "    __getattr__, __dir__ = lazy_names(__name__, __package__, {"]
@@ -214,24 +212,45 @@ def layers_out_of_date(check: bool) -> list[str]:
     return stale
 
 
+@cache
+def without_file() -> dict[str, dict[str, str]]:
+    """Return the modules of the table ``names.tsv`` that have no file, with the words of each source."""
+    modules: dict[str, dict[str, str]] = {}
+    for line in (UMBRELLA / "names.tsv").read_text(encoding="utf-8").splitlines():
+        module, source, words = line.split("\t")
+        if not source or words == "=":
+            modules.setdefault(module, {})
+        if source[:1].isalpha() and module in modules:
+            modules[module][source] = words
+    return modules
+
+
+def children(module: str) -> list[str]:
+    """Return the names of the modules without a file directly below one."""
+    return [name.rpartition(".")[2] for name in without_file() if name.rpartition(".")[0] == module]
+
+
 def stubs() -> Iterator[tuple[str, Path, str]]:
-    """Yield the name, the file and the text of the stub of each module of `STUBS`, from the table ``names.tsv``."""
-    rows = [line.split("\t") for line in (UMBRELLA / "names.tsv").read_text(encoding="utf-8").splitlines()]
-    without_file = {row[0] for row in rows if not row[1]}
-    for package, modules in STUBS.items():
-        for module in (f"{package}.{name}" for name in modules.split()):
-            lines = ["# Written by tools/generate_names.py from names.tsv.", "# fmt: off"]
-            for _, source, words in (row for row in rows if row[0] == module and row[1][:1].isalpha()):
-                for name, original in pairs(words):
-                    if source == original == "theano":
-                        lines.append("import theano as theano")
-                    elif f"{source}.{original}" in without_file:
-                        continue
-                    elif name == original:
-                        lines.append(f"from {source} import {name} as {name}")
-                    else:
-                        lines += [f"from {source} import {original} as _{original}", f"{name} = _{original}"]
-            yield module, UMBRELLA.joinpath(*module.split(".")[1:]).with_suffix(".pyi"), "\n".join(lines) + "\n"
+    """Yield the name, the file and the text of the stub of each module without a file: type checkers read them."""
+    for module, sources in without_file().items():
+        lines = ["# Written by tools/generate_names.py from names.tsv.", "# fmt: off"]
+        for source, words in sources.items():
+            if words == "=":
+                lines.append(f"from {source} import *")
+                continue
+            for name, original in pairs(words):
+                if source == original == "theano":
+                    lines.append("import theano as theano")
+                elif original in (".", source.partition(".")[0]):
+                    lines += [f"import {source if original == '.' else original} as _{name}", f"{name} = _{name}"]
+                elif name == original:
+                    lines.append(f"from {source} import {name} as {name}")
+                else:
+                    lines += [f"from {source} import {original} as _{original}", f"{name} = _{original}"]
+        taken = {name for words in sources.values() for name, _ in pairs(words)}
+        lines += [f"from . import {name} as {name}" for name in children(module) if name not in taken]
+        path = UMBRELLA.joinpath(*module.split(".")[1:])
+        yield module, path / "__init__.pyi" if children(module) else path.with_suffix(".pyi"), "\n".join(lines) + "\n"
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -254,6 +273,7 @@ def main(arguments: list[str] | None = None) -> int:
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             stale.append(f"the stub of {name}")
             if not options.check:
+                path.parent.mkdir(exist_ok=True)
                 path.write_text(text, encoding="utf-8")
     for name in stale:
         print(f"{name} {'is out of date' if options.check else 'was brought up to date'}")

@@ -144,12 +144,19 @@ if TYPE_CHECKING:
     from theano_linker_c.export import export_c as export_c
 
     from . import (
+        assert_op as assert_op,
+        compat as compat,
         distributed as distributed,
+        export as export,
         functional as functional,
         gpuarray as gpuarray,
         graph as graph,
+        pathparse as pathparse,
+        raise_op as raise_op,
         random as random,
         tests as tests,
+        updates as updates,
+        version as version,
     )
     from .functional import jit as jit
     from .gof import OpenMPOp as OpenMPOp, object2 as object2, opt as opt, toolbox as toolbox, utils as utils

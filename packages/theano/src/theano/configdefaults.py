@@ -127,6 +127,7 @@ if TYPE_CHECKING:
         split_version as split_version,
     )
     from ._doctor import cpuCount as cpuCount
+    from ._old_flags import warn_default as warn_default
     from .configparser import (
         THEANO_FLAGS_DICT as THEANO_FLAGS_DICT,
         AddConfigVar as AddConfigVar,

@@ -43,7 +43,7 @@ def computes() -> bool:
     return context.kind != "null"
 
 
-class Eye(GpuKernelBase, Op):  # type: ignore[misc]
+class Eye(GpuKernelBase, Op):
     """The example of the manual, launched from Python."""
 
     __props__ = ("dtype", "context_name")

@@ -3,6 +3,8 @@
 # Names of names.toml, written by tools/generate_names.py.
 # fmt: off
 # isort: off
+from typing import TYPE_CHECKING
+
 from . import debugmode as debugmode, mode as mode, nanguardmode as nanguardmode
 from theano_graph import Variable as Variable, config as config, io_connection_pattern as io_connection_pattern
 from theano_tensor.gradient import DisconnectedType as DisconnectedType, NullType as NullType
@@ -49,6 +51,12 @@ from theano_tensor import (
 )
 from ._pfunc import Param as Param, pfunc as pfunc, rebuild_collect_shared as rebuild_collect_shared
 from theano_linker_c.profiling import ProfileStats as ProfileStats
+
+if TYPE_CHECKING:
+    from . import (
+        builders as builders, function_module as function_module, io as io, monitormode as monitormode, ops as ops,
+        profiling as profiling, sharedvalue as sharedvalue,
+    )
 # isort: on
 # fmt: on
 # End of the names of names.toml.

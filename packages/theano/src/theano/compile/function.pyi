@@ -1,5 +1,6 @@
 # Written by tools/generate_names.py from names.tsv.
 # fmt: off
+from theano import compat as compat
 from theano.compile._pfunc import pfunc as pfunc
 from theano_linker_c import In as In
 from theano_linker_c import Out as Out

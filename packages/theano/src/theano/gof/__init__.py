@@ -3,6 +3,8 @@
 # Names of names.toml, written by tools/generate_names.py.
 # fmt: off
 # isort: off
+from typing import TYPE_CHECKING
+
 from . import graph as graph, op as op, opt as opt, optdb as optdb, toolbox as toolbox, utils as utils
 from theano_graph import (
     Apply as Apply, Constant as Constant, Feature as Feature, FunctionGraph as FunctionGraph, Generic as Generic,
@@ -45,6 +47,13 @@ from .toolbox import (
     ReplacementDidntRemovedError as ReplacementDidntRemovedError, Validator as Validator,
 )
 from .utils import MethodNotDefined as MethodNotDefined, hashtype as hashtype
+
+if TYPE_CHECKING:
+    from . import (
+        callcache as callcache, cc as cc, cmodule as cmodule, compiledir as compiledir, compilelock as compilelock,
+        destroyhandler as destroyhandler, fg as fg, link as link, params_type as params_type, sched as sched,
+        type as type, var as var, vm as vm,
+    )
 # isort: on
 # fmt: on
 # End of the names of names.toml.

@@ -12,6 +12,8 @@ from __future__ import annotations
 # Names of names.toml, written by tools/generate_names.py.
 # fmt: off
 # isort: off
+from typing import TYPE_CHECKING
+
 from . import dnn as dnn, linalg as linalg
 from theano_gpuarray.contexts import (
     init_dev as init_dev, list_contexts as list_contexts, use as use, ContextNotDefined as ContextNotDefined,
@@ -23,6 +25,15 @@ from theano_tensor.device import (
     gpuarray_shared_constructor as gpuarray_shared_constructor,
 )
 from theano_gpuarray.types import GpuArrayType as GpuArrayType
+
+if TYPE_CHECKING:
+    from . import (
+        basic_ops as basic_ops, blas as blas, blocksparse as blocksparse, ctc as ctc, elemwise as elemwise,
+        extra_ops as extra_ops, fft as fft, fp16_help as fp16_help, kernel_codegen as kernel_codegen,
+        multinomial as multinomial, neighbours as neighbours, nnet as nnet, opt as opt, opt_util as opt_util,
+        pool as pool, pygpu as pygpu, reduction as reduction, rng_mrg as rng_mrg, sort as sort, subtensor as subtensor,
+        type as type,
+    )
 # isort: on
 # fmt: on
 # End of the names of names.toml.

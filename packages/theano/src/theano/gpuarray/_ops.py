@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from theano_gpuarray.arrays import array
-from theano_gpuarray.contexts import get_context, list_contexts
-from theano_gpuarray.types import GpuArrayType, host_from_gpu, infer_context_name, is_host_array
+from theano_gpuarray.contexts import get_context as get_context, list_contexts
+from theano_gpuarray.types import GpuArrayType as GpuArrayType, host_from_gpu, infer_context_name, is_host_array
 from theano_graph import config, describe, format_error
 from theano_tensor import DTypeError, TensorType, as_tensor_variable, batched_dot, cast, tri
 from theano_tensor.device import GpuAllocEmpty, as_gpuarray_variable

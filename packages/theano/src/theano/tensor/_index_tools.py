@@ -25,7 +25,7 @@ from theano_tensor import (
     printers,
 )
 from theano_tensor.indexing import (
-    INDEX_FORMS,
+    INDEX_FORMS as INDEX_FORMS,
     AdvancedBooleanIncSubtensor,
     AdvancedBooleanSubtensor,
     AdvancedIncSubtensor,

@@ -25,6 +25,10 @@ from .nnet import (
 )
 
 if TYPE_CHECKING:
+    from . import (
+        blocksparse as blocksparse, conv as conv, conv3d2d as conv3d2d, corr as corr, corr3d as corr3d, ctc as ctc,
+        neighbours as neighbours, opt as opt, tests as tests,
+    )
     from . import abstract_conv as abstract_conv, bn as bn, sigm as sigm
     from theano_tensor.elemwise.inplace import sigmoid_inplace as sigmoid_inplace
     from theano_tensor.nnet.convolution import ConvOp as ConvOp, abstract_conv2d as abstract_conv2d

@@ -1,0 +1,27 @@
+# Written by tools/generate_names.py from names.tsv.
+# fmt: off
+from collections import Counter as Counter
+from collections import OrderedDict as OrderedDict
+from collections import defaultdict as defaultdict
+from collections import deque as deque
+from functools import partial as partial
+from io import BytesIO as BytesIO
+from io import StringIO as StringIO
+from itertools import product as product
+from theano._compat import DefaultOrderedDict as DefaultOrderedDict
+from theano._compat import cmp as cmp
+from theano._compat import decode as decode
+from theano._compat import decode_iter as decode_iter
+from theano._compat import decode_with as decode_with
+from theano._compat import exc_message as exc_message
+from theano._compat import ifilter as ifilter
+from theano._compat import imap as imap
+from theano._compat import izip as izip
+from theano._compat import maybe_add_to_os_environ_pathlist as maybe_add_to_os_environ_pathlist
+from theano._compat import operator_div as operator_div
+from theano._compat import python_all as python_all
+from theano._compat import python_any as python_any
+from theano.compat import six as six
+from theano.compat.six import PY3 as PY3
+from theano.compat.six import get_unbound_function as get_unbound_function
+from . import python2x as python2x

@@ -1,0 +1,30 @@
+# Written by tools/generate_names.py from names.tsv.
+# fmt: off
+from theano import gof as gof
+import theano as theano
+from theano.compile._historical import AliasedMemoryError as AliasedMemoryError
+from theano.compile._historical import DUPLICATE as DUPLICATE
+from theano.compile._historical import SymbolicInput as SymbolicInput
+from theano.compile._historical import SymbolicOutput as SymbolicOutput
+from theano.compile._historical import _pickle_Function as _pickle_Function
+from theano.compile._historical import _pickle_FunctionMaker as _pickle_FunctionMaker
+from theano.compile._historical import alias_root as alias_root
+from theano.compile._historical import check_equal as check_equal
+from theano.compile._historical import convert_function_input as convert_function_input
+from theano.compile._historical import fgraph_updated_vars as fgraph_updated_vars
+from theano.compile._historical import infer_reuse_pattern as infer_reuse_pattern
+from theano.compile._historical import ops_with_inner_function as ops_with_inner_function
+from theano.compile._historical import register_checker as register_checker
+from theano.compile._historical import std_fgraph as std_fgraph
+from theano.gof import graph as graph
+from theano.gof.graph import is_same_graph as is_same_graph
+from theano_graph import config as config
+from theano_linker_c import Function as Function
+from theano_linker_c import FunctionMaker as FunctionMaker
+from theano_linker_c import In as In
+from theano_linker_c import Out as Out
+from theano_linker_c import UnusedInputError as UnusedInputError
+from theano_linker_c import deep_copy_op as deep_copy_op
+from theano_linker_c import orig_function as orig_function
+from theano_linker_c import view_op as view_op
+from theano_optimize import Supervisor as Supervisor

@@ -1,0 +1,32 @@
+# Written by tools/generate_names.py from names.tsv.
+# fmt: off
+from theano.gpuarray._ops import GpuArrayType as GpuArrayType
+from theano.gpuarray._ops import GpuTri as GpuTri
+from theano.gpuarray._ops import empty_like as empty_like
+from theano.gpuarray._ops import get_context as get_context
+from theano_gpuarray import get_include as _get_include
+gpuarray_helper_inc_dir = _get_include
+from theano_gpuarray.kernel_base import CGpuKernelBase as CGpuKernelBase
+from theano_gpuarray.kernel_base import GpuKernelBase as GpuKernelBase
+from theano_gpuarray.kernel_base import Kernel as Kernel
+from theano_gpuarray.types import gpu_context_type as gpu_context_type
+from theano_gpuarray.types import GpuFromHost as GpuFromHost
+from theano_gpuarray.types import GpuToGpu as GpuToGpu
+from theano_gpuarray.types import HostFromGpu as HostFromGpu
+from theano_gpuarray.types import gpu_from_host as gpu_from_host
+from theano_gpuarray.types import gpu_to_gpu as gpu_to_gpu
+from theano_gpuarray.types import host_from_gpu as host_from_gpu
+from theano_gpuarray.types import infer_context_name as infer_context_name
+from theano_tensor.device import GpuArrayConstant as GpuArrayConstant
+from theano_tensor.device import GpuArrayVariable as GpuArrayVariable
+from theano_tensor.device import gpuarray_shared_constructor as gpuarray_shared_constructor
+from theano_tensor.device import GpuAlloc as GpuAlloc
+from theano_tensor.device import GpuAllocEmpty as GpuAllocEmpty
+from theano_tensor.device import GpuContiguous as GpuContiguous
+from theano_tensor.device import GpuEye as GpuEye
+from theano_tensor.device import GpuJoin as GpuJoin
+from theano_tensor.device import GpuReshape as GpuReshape
+from theano_tensor.device import GpuSplit as GpuSplit
+from theano_tensor.device import as_gpuarray_variable as as_gpuarray_variable
+from theano_tensor.device import gpu_contiguous as gpu_contiguous
+from theano_tensor.device import gpu_join as gpu_join

@@ -1,0 +1,25 @@
+# Written by tools/generate_names.py from names.tsv.
+# fmt: off
+from theano.gpuarray._ops import GpuGemmBatch as GpuGemmBatch
+from theano.gpuarray._ops import _AddedProducts as _AddedProducts
+from theano.gpuarray._ops import gpugemmbatch_inplace as gpugemmbatch_inplace
+from theano.gpuarray._ops import gpugemmbatch_no_inplace as gpugemmbatch_no_inplace
+from theano_tensor.device import BaseGpuCorr3dMM as BaseGpuCorr3dMM
+from theano_tensor.device import BaseGpuCorrMM as BaseGpuCorrMM
+from theano_tensor.device import GpuCorr3dMM as GpuCorr3dMM
+from theano_tensor.device import GpuCorr3dMM_gradInputs as GpuCorr3dMM_gradInputs
+from theano_tensor.device import GpuCorr3dMM_gradWeights as GpuCorr3dMM_gradWeights
+from theano_tensor.device import GpuCorrMM as GpuCorrMM
+from theano_tensor.device import GpuCorrMM_gradInputs as GpuCorrMM_gradInputs
+from theano_tensor.device import GpuCorrMM_gradWeights as GpuCorrMM_gradWeights
+from theano_tensor.device import GpuDot22 as GpuDot22
+from theano_tensor.device import GpuGemm as GpuGemm
+from theano_tensor.device import GpuGemv as GpuGemv
+from theano_tensor.device import GpuGer as GpuGer
+from theano_tensor.device import gpu_dot22 as gpu_dot22
+from theano_tensor.device import gpugemm_inplace as gpugemm_inplace
+from theano_tensor.device import gpugemm_no_inplace as gpugemm_no_inplace
+from theano_tensor.device import gpugemv_inplace as gpugemv_inplace
+from theano_tensor.device import gpugemv_no_inplace as gpugemv_no_inplace
+from theano_tensor.device import gpuger_inplace as gpuger_inplace
+from theano_tensor.device import gpuger_no_inplace as gpuger_no_inplace

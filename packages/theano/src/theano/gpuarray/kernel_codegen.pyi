@@ -1,0 +1,13 @@
+# Written by tools/generate_names.py from names.tsv.
+# fmt: off
+from theano_gpuarray.kernel_base import code_version as code_version
+from theano_gpuarray.kernel_base import inline_reduce as inline_reduce
+from theano_gpuarray.kernel_base import inline_reduce_fixed_shared as inline_reduce_fixed_shared
+from theano_gpuarray.kernel_base import inline_reduce_fixed_shared_max as inline_reduce_fixed_shared_max
+from theano_gpuarray.kernel_base import inline_reduce_max as inline_reduce_max
+from theano_gpuarray.kernel_base import inline_reduce_min as inline_reduce_min
+from theano_gpuarray.kernel_base import inline_reduce_prod as inline_reduce_prod
+from theano_gpuarray.kernel_base import inline_reduce_sum as inline_reduce_sum
+from theano_gpuarray.kernel_base import inline_softmax as inline_softmax
+from theano_gpuarray.kernel_base import inline_softmax_fixed_shared as inline_softmax_fixed_shared
+from theano_gpuarray.kernel_base import nvcc_kernel as nvcc_kernel

@@ -1,0 +1,11 @@
+# Written by tools/generate_names.py from names.tsv.
+# fmt: off
+from theano.gpuarray._nnet import GpuCrossentropySoftmax1HotWithBiasDx as GpuCrossentropySoftmax1HotWithBiasDx
+from theano.gpuarray._nnet import GpuCrossentropySoftmaxArgmax1HotWithBias as GpuCrossentropySoftmaxArgmax1HotWithBias
+from theano.gpuarray._nnet import GpuSoftmax as GpuSoftmax
+from theano.gpuarray._nnet import GpuSoftmaxWithBias as GpuSoftmaxWithBias
+from theano.gpuarray._nnet import _RowSoftmax as _RowSoftmax
+from theano.gpuarray._nnet import gpu_crossentropy_softmax_1hot_with_bias_dx as gpu_crossentropy_softmax_1hot_with_bias_dx
+from theano.gpuarray._nnet import gpu_crossentropy_softmax_argmax_1hot_with_bias as gpu_crossentropy_softmax_argmax_1hot_with_bias
+from theano.gpuarray._nnet import gpu_softmax as gpu_softmax
+from theano.gpuarray._nnet import gpu_softmax_with_bias as gpu_softmax_with_bias

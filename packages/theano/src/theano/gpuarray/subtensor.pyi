@@ -1,0 +1,14 @@
+# Written by tools/generate_names.py from names.tsv.
+# fmt: off
+from theano.gpuarray._ops import check_and_convert_boolean_masks as check_and_convert_boolean_masks
+from theano_tensor.device import GpuAdvancedBooleanIncSubtensor as GpuAdvancedBooleanIncSubtensor
+from theano_tensor.device import GpuAdvancedBooleanSubtensor as GpuAdvancedBooleanSubtensor
+from theano_tensor.device import GpuAdvancedIncSubtensor as GpuAdvancedIncSubtensor
+from theano_tensor.device import GpuAdvancedIncSubtensor1 as GpuAdvancedIncSubtensor1
+from theano_tensor.device import GpuAdvancedIncSubtensor1_dev20 as GpuAdvancedIncSubtensor1_dev20
+from theano_tensor.device import GpuAdvancedSubtensor as GpuAdvancedSubtensor
+from theano_tensor.device import GpuAdvancedSubtensor1 as GpuAdvancedSubtensor1
+from theano_tensor.device import GpuAllocDiag as GpuAllocDiag
+from theano_tensor.device import GpuExtractDiag as GpuExtractDiag
+from theano_tensor.device import GpuIncSubtensor as GpuIncSubtensor
+from theano_tensor.device import GpuSubtensor as GpuSubtensor

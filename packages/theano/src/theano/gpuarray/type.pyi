@@ -1,0 +1,20 @@
+# Written by tools/generate_names.py from names.tsv.
+# fmt: off
+from theano.gpuarray._ops import GpuArray_unpickler as GpuArray_unpickler
+from theano.gpuarray._ops import values_eq_approx as values_eq_approx
+from theano.gpuarray._ops import values_eq_approx_remove_inf as values_eq_approx_remove_inf
+from theano.gpuarray._ops import values_eq_approx_remove_inf_nan as values_eq_approx_remove_inf_nan
+from theano.gpuarray._ops import values_eq_approx_remove_nan as values_eq_approx_remove_nan
+from theano_gpuarray.contexts import ContextNotDefined as ContextNotDefined
+from theano_gpuarray.contexts import get_context as get_context
+from theano_gpuarray.contexts import list_contexts as list_contexts
+from theano_gpuarray.contexts import reg_context as reg_context
+from theano_gpuarray.types import GpuArrayType as GpuArrayType
+from theano_gpuarray.types import GpuContextType as GpuContextType
+from theano_gpuarray.types import gpu_context_type as gpu_context_type
+from theano_tensor.device import GpuArrayConstant as GpuArrayConstant
+from theano_tensor.device import GpuArraySharedVariable as GpuArraySharedVariable
+from theano_tensor.device import GpuArrayVariable as GpuArrayVariable
+from theano_tensor.device import gpu_supported as gpu_supported
+from theano_tensor.device import gpuarray_shared_constructor as gpuarray_shared_constructor
+from theano_tensor.device import move_to_gpu as move_to_gpu

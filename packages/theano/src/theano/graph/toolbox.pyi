@@ -1,0 +1,3 @@
+# Written by tools/generate_names.py from names.tsv.
+# fmt: off
+from theano.gof.toolbox import *

@@ -1,0 +1,46 @@
+# Written by tools/generate_names.py from names.tsv.
+# fmt: off
+from theano import gof as gof
+from theano import scalar as scalar
+from theano import tensor as tensor
+import theano as theano
+from theano.compile import optdb as optdb
+from theano.compile.ops import deep_copy_op as deep_copy_op
+from theano.gof import InconsistencyError as InconsistencyError
+from theano.gof import toolbox as toolbox
+from theano.gof.opt import Optimizer as Optimizer
+from theano.gof.opt import pre_constant_merge as pre_constant_merge
+from theano.gof.opt import pre_greedy_local_optimizer as pre_greedy_local_optimizer
+from theano.scan_module import scan_op as scan_op
+from theano.scan_module import scan_utils as scan_utils
+from theano.scan_module._helpers import equal_computations as equal_computations
+from theano.scan_module._optimizers import PushOutDot1 as PushOutDot1
+from theano.scan_module._optimizers import PushOutNonSeqScan as PushOutNonSeqScan
+from theano.scan_module._optimizers import PushOutScanOutput as PushOutScanOutput
+from theano.scan_module._optimizers import PushOutSeqScan as PushOutSeqScan
+from theano.scan_module._optimizers import ScanInplaceOptimizer as ScanInplaceOptimizer
+from theano.scan_module._optimizers import ScanMerge as ScanMerge
+from theano.scan_module._optimizers import ScanSaveMem as ScanSaveMem
+from theano.scan_module._optimizers import has_duplicates as has_duplicates
+from theano.scan_module._optimizers import info as info
+from theano.scan_module._optimizers import make_equiv as make_equiv
+from theano.scan_module._optimizers import scan_eqopt1 as scan_eqopt1
+from theano.scan_module._optimizers import scan_eqopt2 as scan_eqopt2
+from theano.scan_module._optimizers import scan_seqopt1 as scan_seqopt1
+from theano.scan_module._optimizers import warning as warning
+from theano.scan_module._parts import scan_args as scan_args
+from theano.tensor import opt as opt
+from theano_optimize import DestroyHandler as DestroyHandler
+from theano_scan.rewrites import scan_push_constants as _scan_push_constants
+remove_constants_and_unused_inputs_scan = _scan_push_constants
+from theano_scan.rewrites import scan_merge as scan_merge
+from theano_scan.rewrites import scan_merge_inouts as scan_merge_inouts
+from theano_scan.rewrites import scan_pushout_dot1 as scan_pushout_dot1
+from theano_scan.rewrites import scan_pushout_nonseqs_ops as scan_pushout_nonseqs_ops
+from theano_scan.rewrites import scan_pushout_output as scan_pushout_output
+from theano_scan.rewrites import scan_pushout_seqs_ops as scan_pushout_seqs_ops
+from theano_scan.rewrites import scan_remove_unused as scan_remove_unused
+from theano_scan.rewrites import scan_save_mem as scan_save_mem
+from theano_tensor import Alloc as Alloc
+from theano_tensor import AllocEmpty as AllocEmpty
+from theano_tensor import get_scalar_constant_value as get_scalar_constant_value

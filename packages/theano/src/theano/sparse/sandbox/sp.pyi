@@ -1,0 +1,22 @@
+# Written by tools/generate_names.py from names.tsv.
+# fmt: off
+from theano.gof import Op as Op
+from theano.sparse.basic import ColScaleCSC as ColScaleCSC
+from theano.sparse.basic import Diag as Diag
+from theano.sparse.basic import EnsureSortedIndices as EnsureSortedIndices
+from theano.sparse.basic import Remove0 as Remove0
+from theano.sparse.basic import RowScaleCSC as RowScaleCSC
+from theano.sparse.basic import SpSum as SpSum
+from theano.sparse.basic import SquareDiagonal as SquareDiagonal
+from theano.sparse.basic import clean as clean
+from theano.sparse.basic import col_scale as col_scale
+from theano.sparse.basic import diag as diag
+from theano.sparse.basic import ensure_sorted_indices as ensure_sorted_indices
+from theano.sparse.basic import remove0 as remove0
+from theano.sparse.basic import row_scale as row_scale
+from theano.sparse.basic import sp_sum as sp_sum
+from theano.sparse.basic import square_diagonal as square_diagonal
+from theano.tensor.opt import register_specialize as register_specialize
+from theano_sparse import ConvolutionIndices as ConvolutionIndices
+from theano_sparse import convolve as convolve
+from theano_sparse import max_pool as max_pool

@@ -1,0 +1,44 @@
+# Written by tools/generate_names.py from names.tsv.
+# fmt: off
+from theano import compile as compile
+from theano import gof as gof
+import theano as theano
+from theano.gof.opt import copy_stack_trace as copy_stack_trace
+from theano.gof.opt import local_optimizer as local_optimizer
+from theano.tensor import opt as opt
+from theano.tensor.nnet._conv_rewrites import conv_groupopt as conv_groupopt
+from theano.tensor.nnet._conv_rewrites import local_abstractconv3d_gemm as local_abstractconv3d_gemm
+from theano.tensor.nnet._conv_rewrites import local_abstractconv3d_gradinputs_gemm as local_abstractconv3d_gradinputs_gemm
+from theano.tensor.nnet._conv_rewrites import local_abstractconv3d_gradweight_gemm as local_abstractconv3d_gradweight_gemm
+from theano.tensor.nnet._conv_rewrites import local_abstractconv_check as local_abstractconv_check
+from theano.tensor.nnet._conv_rewrites import local_abstractconv_gemm as local_abstractconv_gemm
+from theano.tensor.nnet._conv_rewrites import local_abstractconv_gradinputs_gemm as local_abstractconv_gradinputs_gemm
+from theano.tensor.nnet._conv_rewrites import local_abstractconv_gradweight_gemm as local_abstractconv_gradweight_gemm
+from theano.tensor.nnet._conv_rewrites import local_conv2d_cpu as local_conv2d_cpu
+from theano.tensor.nnet._conv_rewrites import local_conv2d_gradinputs_cpu as local_conv2d_gradinputs_cpu
+from theano.tensor.nnet._conv_rewrites import local_conv2d_gradweight_cpu as local_conv2d_gradweight_cpu
+from theano.tensor.nnet._conv_rewrites import local_inplace_sparse_block_gemv as local_inplace_sparse_block_gemv
+from theano.tensor.nnet._conv_rewrites import local_inplace_sparse_block_outer as local_inplace_sparse_block_outer
+from theano.tensor.nnet._corr import Corr3dMM as Corr3dMM
+from theano.tensor.nnet._corr import Corr3dMM_gradInputs as Corr3dMM_gradInputs
+from theano.tensor.nnet._corr import Corr3dMM_gradWeights as Corr3dMM_gradWeights
+from theano.tensor.nnet._corr import CorrMM as CorrMM
+from theano.tensor.nnet._corr import CorrMM_gradInputs as CorrMM_gradInputs
+from theano.tensor.nnet._corr import CorrMM_gradWeights as CorrMM_gradWeights
+from theano.tensor.nnet._layer_ops import sparse_block_gemv_inplace as sparse_block_gemv_inplace
+from theano.tensor.nnet._layer_ops import sparse_block_outer_inplace as sparse_block_outer_inplace
+from theano.tensor.opt import register_specialize_device as register_specialize_device
+from theano.tensor.type import TensorType as TensorType
+from theano_linker_c import optdb as optdb
+from theano_tensor.nnet.blocksparse import SparseBlockGemv as SparseBlockGemv
+from theano_tensor.nnet.blocksparse import SparseBlockOuter as SparseBlockOuter
+from theano_tensor.nnet.convolution import AbstractConv2d as AbstractConv2d
+from theano_tensor.nnet.convolution import AbstractConv2d_gradInputs as AbstractConv2d_gradInputs
+from theano_tensor.nnet.convolution import AbstractConv2d_gradWeights as AbstractConv2d_gradWeights
+from theano_tensor.nnet.convolution import AbstractConv3d as AbstractConv3d
+from theano_tensor.nnet.convolution import AbstractConv3d_gradInputs as AbstractConv3d_gradInputs
+from theano_tensor.nnet.convolution import AbstractConv3d_gradWeights as AbstractConv3d_gradWeights
+from theano_tensor.nnet.convolution import ConvOp as ConvOp
+from theano_tensor.nnet.convolution import former_conv2d as _former_conv2d
+conv2d = _former_conv2d
+from theano_tensor.nnet.convolution import get_conv_output_shape as get_conv_output_shape

@@ -1,0 +1,2 @@
+# Written by tools/generate_names.py from names.tsv.
+# fmt: off
