@@ -145,8 +145,8 @@ class TestOverwriting(unittest.TestCase):
             free = pytensor.function([*others, In(last, mutable=True)], outputs, mode=Mode(TheanoLinker(), REWRITTEN))
             plain = pytensor.function(inputs, outputs, mode="THEANO")
             self.assertEqual(report(free).performed, {}, name)
-            for order in "FC":
-                operands = [values[x].copy(order) for x in inputs]
+            for order in ("F", "C"):
+                operands = [np.array(values[x], order=order) for x in inputs]
                 results = free(*operands)
                 for result, expected in zip(results, plain(*(values[x] for x in inputs)), strict=True):
                     np.testing.assert_allclose(result, expected, rtol=1e-9, atol=1e-12, strict=True, err_msg=name)
