@@ -33,6 +33,16 @@ class TestBorrowedNames(TestCase):
                 with self.subTest(module=module, name=name):
                     self.assertTrue(hasattr(importlib.import_module(module), name))
 
+    def test_old_places_warn(self) -> None:
+        for module, category in (
+            ("theano.sandbox.solve", UserWarning),
+            ("theano.sandbox.fourier", UserWarning),
+            ("theano.tensor.signal.downsample", DeprecationWarning),
+        ):
+            loaded = importlib.import_module(module)
+            with self.subTest(module=module), self.assertWarnsRegex(category, "theano"):
+                importlib.reload(loaded)
+
     def test_what_they_are(self) -> None:
         self.assertIs(importlib.import_module("theano.tensor.nnet.conv").Apply, importlib.import_module("theano").Apply)
         self.assertIs(

@@ -25,7 +25,9 @@ from theano_optimize import NodeRewriter, RewriteInfo
 
 ROOT = os.path.dirname(os.path.abspath(__file__))
 TABLE = os.path.join(ROOT, "names.tsv")
-_DOCSTRING, _WARNING, _SAME, _MODULE = "", "!", "=", "."
+_DOCSTRING, _SAME, _MODULE = "", "=", "."
+#: Sources of rows with a warning about an old place, and its category.
+_WARNINGS: dict[str, type[Warning]] = {"!": DeprecationWarning, "!user": UserWarning}
 #: Package -> modules of the table that are hidden by functions or values in it.
 _SHADOWED = {
     "theano.compile": "function pfunc",
@@ -99,7 +101,7 @@ def table() -> dict[str, dict[str, str]]:
 def further_names(module: str) -> dict[str, str]:
     """Return for each source in the table the names that a module has from it."""
     row = table().get(module, {})
-    return {key: names for key, names in row.items() if key not in (_DOCSTRING, _WARNING) and names != _SAME}
+    return {key: names for key, names in row.items() if key not in (_DOCSTRING, *_WARNINGS) and names != _SAME}
 
 
 def _has_no_file(module: str) -> bool:
@@ -162,8 +164,9 @@ class _Loader:
             if place[1] != _MODULE and not item.startswith("_") and f"{name}.{item}" not in below
         ]
         vars(module).update(__getattr__=find, __dir__=directory, __all__=sorted(public))
-        if _WARNING in row:
-            warnings.warn(row[_WARNING], DeprecationWarning, stacklevel=2)
+        for mark, category in _WARNINGS.items():
+            if mark in row:
+                warnings.warn(row[mark], category, stacklevel=2)
 
     def is_package(self, name: str) -> bool:
         """Tell whether a module has modules below it."""
