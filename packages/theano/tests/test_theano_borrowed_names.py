@@ -115,11 +115,6 @@ class TestModulesWithoutFiles(TestCase):
             module = importlib.import_module(f"theano.{other}")
             self.assertIs(module, importlib.import_module(f"theano.{name}"))
 
-    def test_old_places_warn(self) -> None:
-        sys.modules.pop("theano.sandbox.solve", None)
-        with self.assertWarnsRegex(DeprecationWarning, "slinalg"):
-            importlib.import_module("theano.sandbox.solve")
-
 
 class TestPrinters(TestCase):
     def test_texts(self) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytensor import config
-from pytensor.compile.function.types import Supervisor
+from pytensor.compile import Supervisor
 from pytensor.compile.mode import Mode, predefined_linkers, predefined_modes, register_linker, register_mode
 from pytensor.graph.rewriting.db import RewriteDatabaseQuery
 from pytensor.link.basic import JITLinker
