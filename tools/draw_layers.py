@@ -18,7 +18,7 @@ BEGIN, END = "<!-- layers: written by tools/draw_layers.py -->", "<!-- /layers -
 
 
 def required(name: str) -> list[str]:
-    """Return the direct requirements of a layer, without those that another requirement brings along."""
+    """Return the direct requirements of a layer, without the ones that another requirement brings along."""
     ours, _ = split_requirements(layer(name).requires)
     names = [item.name for item in ours]
     brought = {other for item in names for other in everything_below(item)}

@@ -1,4 +1,4 @@
-"""What a function graph knows of its nodes and variables: places, clients in order, and the sets that show them."""
+"""The members of a function graph: places, clients in order, and the sets that show them."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class StatefulApply(Apply):
 
 
 class Making(Op):
-    """An op whose node and outputs are of the classes that it is told."""
+    """An op whose node and outputs are of the chosen classes."""
 
     __props__ = ("apply_class", "classes")
 

@@ -1,4 +1,4 @@
-"""What function graphs, nodes and features offer beside replacement: counts, copies, marks, callbacks, measurement."""
+"""Function graphs, nodes and features beside replacement: counts, copies, marks, callbacks, measurement."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ CALLBACKS = ("on_import", "on_change_input", "on_prune")
 
 
 class Failure(Exception):
-    """What a feature of these tests raises."""
+    """The error of a feature of these tests."""
 
 
 class Fails(Feature):
@@ -72,13 +72,13 @@ class Fails(Feature):
 
 
 class Mirror(Bookkeeper):
-    """Keeps what it is told: nodes with their inputs, and outputs."""
+    """Keeps the reported state: nodes with their inputs, and outputs."""
 
     def __init__(self) -> None:
         self.inputs: dict[Any, list[Variable]] = {}
 
     def on_import(self, fgraph: FunctionGraph, node: Apply, reason: object) -> None:
-        assert node not in self.inputs, "a node is told of once"
+        assert node not in self.inputs, "a node is reported once"
         self.inputs[node] = list(node.inputs)
 
     def on_prune(self, fgraph: FunctionGraph, node: Apply, reason: object) -> None:
@@ -94,7 +94,7 @@ class Mirror(Bookkeeper):
         reason: object = None,
     ) -> None:
         if not isinstance(node, str):
-            assert self.inputs[node][i] is old, "changes are told in order"
+            assert self.inputs[node][i] is old, "changes are reported in order"
             self.inputs[node][i] = new
 
 
@@ -226,7 +226,7 @@ class TestFailingFeatures(unittest.TestCase):
                 raise ValueError("no way back")
 
             def on_import(self, fgraph: FunctionGraph, node: Apply, reason: object) -> None:
-                """Be told, so that the way back is told as well."""
+                """Attach a listener, which hears of the way back as well."""
 
         x = names("x")[0]
         out = join(x)

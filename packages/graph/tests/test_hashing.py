@@ -219,7 +219,7 @@ class _OfThread(threading.local):
 
 
 class _NoPickle:
-    """An object whose pickle is what it is told."""
+    """An object with a pickle of the test's choice."""
 
     def __init__(self, pickled: Any) -> None:
         self.pickled = pickled
@@ -276,7 +276,7 @@ class _Cloned(_Kept):
 
 
 class _Compared(Variable):
-    """One that is told from others in its own way."""
+    """A class with an equality of its own."""
 
     def __eq__(self, other: object) -> bool:
         return self is other

@@ -1,4 +1,4 @@
-"""What computes nodes whose op has no `perform`, and ops that say they have no parameters."""
+"""The hook that computes nodes whose op has no `perform`, and ops that say they have no parameters."""
 
 from __future__ import annotations
 

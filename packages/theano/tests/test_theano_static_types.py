@@ -13,7 +13,7 @@ from theano.gof.opt import MergeOptimizer
 
 
 class TestEquality(unittest.TestCase):
-    """Types with known lengths equal those that programs compare with."""
+    """Types with known lengths equal the types that programs compare with."""
 
     def test_stacked_scalars(self) -> None:
         self.assertEqual(T.stack([T.dscalar(), T.dscalar()]).type, T.dvector)

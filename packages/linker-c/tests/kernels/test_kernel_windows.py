@@ -1,4 +1,4 @@
-"""Descriptions of convolutions and pooling, and those that the runtime refuses."""
+"""Descriptions of convolutions and pooling, and descriptions that the runtime refuses."""
 
 from __future__ import annotations
 

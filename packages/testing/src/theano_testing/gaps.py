@@ -3,7 +3,7 @@
     python -m theano_testing.gaps theano_tensor --tests packages/tensor/tests
 
 lists, one a line, each class of ops of the given packages and its gaps, and fails if there is any. Reasons given
-with ``declare_absent`` count as answers. Records are those that the test modules below the given folders make.
+with ``declare_absent`` count as answers. Records come from the test modules below the given folders.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What `theano.compat` and `theano.compat.six` have, with its meaning in Python 3."""
+"""The names of `theano.compat` and `theano.compat.six`, with their meaning in Python 3."""
 
 from __future__ import annotations
 

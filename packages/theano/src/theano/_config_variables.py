@@ -1,4 +1,4 @@
-"""What `theano.configparser` and `theano.configdefaults` have for programs that look at flags and at the machine."""
+"""Names of `theano.configparser` and `theano.configdefaults` for programs that look at flags and at the machine."""
 
 from __future__ import annotations
 

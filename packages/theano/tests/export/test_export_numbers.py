@@ -77,7 +77,7 @@ class TestLengths(unittest.TestCase):
                     self.assertRaisesRegex(ValueError, "there is not enough memory", exported, *values)
 
     def test_arena(self) -> None:
-        """Known lengths that no computer has memory for are refused at once."""
+        """Static lengths that no computer has memory for are refused at once."""
         x = T.dvector("x")
         f = theano.function([x], T.outer(x, x).dot(x).sum(), mode=PLAIN)
         with self.assertRaisesRegex(NoStraightForm, "more than a computer has"):

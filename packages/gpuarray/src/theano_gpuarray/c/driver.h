@@ -115,7 +115,7 @@ typedef struct {
     Matrix a, b, z;
 } Product;
 
-/* A convolution or one of its gradients, of C-ordered arrays; lengths are those that libraries take. */
+/* A convolution or one of its gradients, of C-ordered arrays; libraries take these lengths. */
 typedef enum { CONVOLUTION_FORWARD, CONVOLUTION_DATA, CONVOLUTION_FILTER } ConvolutionTask;
 enum { MOST_AXES = 3, MOST_LENGTHS = MOST_AXES + 2 };
 typedef struct {

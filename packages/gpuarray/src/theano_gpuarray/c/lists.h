@@ -38,7 +38,7 @@ typedef struct {
 enum { MOST_STEPS = 4096 };
 
 /* lanes.c */
-/* Read which steps of a list may run side by side: of each step its lane and those that it waits for. */
+/* Read which steps of a list may run side by side: of each step its lane and the steps that it waits for. */
 int parse_order(LaunchList *l, PyObject *order);
 void free_lanes(Lanes *lanes);
 

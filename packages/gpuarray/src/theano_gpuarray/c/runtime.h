@@ -132,7 +132,7 @@ typedef struct {
 
 typedef struct {
     ContextObject *context;
-    int in_list; /* whether buffers are told by their numbers */
+    int in_list; /* whether buffers are given by their numbers */
     int n_buffers;
     Patch *patches; /* of a list; grows */
     int n_patches;

@@ -251,7 +251,7 @@ class TreePrinter:
         return identifier, f" -> {self._id(outer if outer.owner is None else outer.owner) or outer}"
 
     def _maps_text(self, node: Apply) -> str:
-        """Return the inputs that a node overwrites, and those that it returns views of, where that is asked for."""
+        """Return the inputs that a node overwrites, and the inputs of its views, where that is asked for."""
         options = self.options
         destroyed = f"d={_map_text(node.op.destroy_map)}" if options.print_destroy_map and node.op.destroy_map else ""
         viewed = f"v={_map_text(node.op.view_map)}" if options.print_view_map and node.op.view_map else ""

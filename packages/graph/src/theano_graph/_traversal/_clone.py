@@ -313,7 +313,7 @@ def _same_in_step(first: Variable, second: Variable) -> bool:
 
 
 def deep_copy(node: Node, memo: dict[int, Any]) -> Any:
-    """Return a deep copy of `node` and of its ancestors, except those that `memo` has copies of."""
+    """Return a deep copy of `node` and of its ancestors, except nodes that `memo` has copies of."""
     for ancestor in in_order(node, memo):
         if id(ancestor) not in memo:
             _copy_one(ancestor, memo)

@@ -144,7 +144,7 @@ class Function(ShownAsHtml, Generic[ResultT]):
     def ready(self, wait: bool | float | None = None) -> bool:
         """Tell whether calls run native code.
 
-        Functions are native when they are made, but for those that start in tiers (the flag `tiered`, the tag "tiered"
+        Functions are native when they are made, except tiered ones (the flag `tiered`, the tag "tiered"
         of a mode): kernels that are neither loaded nor on disk run in Python until they have been compiled.
 
         Parameters

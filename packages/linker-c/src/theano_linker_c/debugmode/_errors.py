@@ -430,7 +430,7 @@ ShapesOf = Callable[[Apply, Sequence[Any], Sequence[Any]], Sequence[Any]]
 
 
 class _Rules:
-    """Who can evaluate shape rules: the layer that has lengths as variables sets it."""
+    """The evaluator of shape rules: the layer that has lengths as variables sets it."""
 
     shapes_of: ShapesOf | None = None
 

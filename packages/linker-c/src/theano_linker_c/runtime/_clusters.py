@@ -2,7 +2,7 @@
 
 A higher layer registers a :class:`ClusterRule` for the classes of its ops. When a graph is lowered, the nodes that a
 rule claims under one key are put together, as far as nothing between them needs a node outside: each cluster is an
-instruction whose results are those that others read. Graphs without such ops are lowered as if there were no rules.
+instruction whose results are the ones that others read. Graphs without such ops are lowered as if there were no rules.
 """
 
 from __future__ import annotations

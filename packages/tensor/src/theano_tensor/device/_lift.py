@@ -34,7 +34,7 @@ Pairs = list[tuple[Variable, Variable]]
 
 @record
 class Choice:
-    """That a node runs on a device: in which context, and which of its inputs stay on the host."""
+    """A node that runs on a device: in which context, and which of its inputs stay on the host."""
 
     context_name: Hashable
     kernel: Kernel | None

@@ -31,7 +31,7 @@ _NOT_UNIQUE = "forms of Schur are not unique: their vectors may turn; use eigh, 
 
 
 class SchurOp(MatrixOp):
-    """What the forms of one matrix and of two have in common."""
+    """The common part of the forms of one matrix and of two."""
 
     __props__: ClassVar[tuple[str, ...] | None] = ("output", "sort")
 

@@ -472,7 +472,7 @@ def _cluster_levels(
 
 
 def _reduction_ties(node: Apply, own: Axes, loop: Loop, home: Apply | None, level: int) -> Iterator[Hashable]:
-    """Yield the keys that a reduction shares with those that it may join: its elementwise node, and its operands."""
+    """Yield the keys that a reduction shares with its possible partners: its elementwise node, and its operands."""
     (x,) = node.inputs
     yield (level, loop, own, x)
     if home is not None:

@@ -193,7 +193,7 @@ def _held(length: Any, stand_ins: dict[Variable, Term]) -> Term | None:
         return None if length is None else int(length)
     if length in stand_ins:
         return stand_ins[length]
-    # Results computed from lengths are told apart by their values alone.
+    # Results computed from lengths differ by their values alone.
     return held_by(length) if length.owner is not None or isinstance(length, Constant) else (length, VALUE)
 
 

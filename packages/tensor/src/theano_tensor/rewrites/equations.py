@@ -39,7 +39,7 @@ from ._language import RULES, Entry, Tracked, can_replace, cast_to, fitted, is_f
 
 
 class TensorLanguage(Language):
-    """Terms about tensors: elementwise ops are told apart by their scalar ops, numbers may have inserted dimensions."""
+    """Terms about tensors: elementwise ops differ by their scalar ops, numbers may have inserted dimensions."""
 
     transparent = (DimShuffle,)
 

@@ -257,7 +257,7 @@ def is_made_of_zeros(a: Tensor) -> bool:
     fit=Fit.EXACT,
 )
 def rows_set_to_sum(a: Anything, b: Anything, rows: Anything) -> Equations:
-    """Known rows, all different, that are set to a sum with themselves are incremented."""
+    """A sum put into the known, different rows that it was taken from is an increment."""
     sums = written_rows(a, rows_of(a, rows) + b, rows) >> incremented_rows(a, b, rows)
     return [sums.when(is_replacement, are_different_rows)]
 

@@ -66,7 +66,7 @@ def _lengths(value: Any) -> tuple[Variable, ...] | None:
 
 
 def _known(node: Apply, operands: Sequence[Any], shape: Any, result: Any) -> tuple[int, ...] | None:
-    """Return lengths as numbers; those that a rule reads off the result are the result's."""
+    """Return lengths as numbers; lengths that a rule reads off the result are the result's."""
     if shape is None:
         return None
     lengths = [n if isinstance(n, Variable) else constant(np.asarray(m if n is None else n, dtype="int64"))

@@ -124,7 +124,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Whose memory a compiled program may use, and which parts of it are the same.
+    """The memory that a compiled program may use, with its owner, and which parts of it are the same.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What is sent to workers: states of random streams, and functions with their values."""
+"""The form of objects sent to workers: states of random streams, and functions with their values."""
 
 from __future__ import annotations
 

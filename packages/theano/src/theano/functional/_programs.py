@@ -1,4 +1,4 @@
-"""What a traced function reads from outside, and the program that it is lowered to."""
+"""Values that a traced function reads from outside, and the program that it is lowered to."""
 
 from __future__ import annotations
 

@@ -370,7 +370,7 @@ class LocalMetaOptimizer(LocalOptimizer):
 
 
 class GraphToGPULocalOptGroup(LocalOptGroup):
-    """Local optimizers of which the first with an answer is used; once those that move nodes to a GPU."""
+    """Local optimizers of which the first with an answer is used; once for moving nodes to a GPU."""
 
     __module__ = "theano.gof.opt"
 

@@ -111,5 +111,5 @@ else:
         return _find(name)
 
     def __dir__() -> list[str]:
-        """Return the public names, also those that are imported on first use."""
+        """Return the public names, also the ones that are imported on first use."""
         return sorted({*_names(), *FROM_TESTING})

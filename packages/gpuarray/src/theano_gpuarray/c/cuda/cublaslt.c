@@ -21,7 +21,7 @@ enum { MATMUL_AUX_POINTER = 11, MATMUL_AUX_LEADING = 12 };
 enum { PREFERENCE_WORKSPACE = 1, PREFERENCE_ALIGNMENT_A = 5, PREFERENCE_ALIGNMENT_D = 8 };
 /* Epilogues that read or write a row: the one that adds it, and those of its gradient. */
 enum { EPILOGUE_RELU = 2, EPILOGUE_BIAS = 4, EPILOGUE_BGRADA = 256, EPILOGUE_BGRADB = 512 };
-/* Those that read another matrix as large as z, and the place where it is. */
+/* Epilogues that read another matrix as large as z, and the place where it is. */
 enum { EPILOGUE_AUX = 128, AUX = 5 };
 enum { WITH_ROW = EPILOGUE_BIAS | EPILOGUE_BGRADA | EPILOGUE_BGRADB };
 enum { TRANSPOSE_A, TRANSPOSE_B, M, N, K, LEADING_A, LEADING_B, LEADING_Z, EPILOGUE, TF32, ALPHA, BETA, OF_NAN };

@@ -33,7 +33,7 @@ static int describe(const Call *call, FftPlan *plan) {
     return 1;
 }
 
-/* Layouts are told, since the library would take others where the operand and the result are the same memory. */
+/* Layouts are passed, since the library would take others where the operand and the result are the same memory. */
 static int make(const CufftFunctions *fft, FftPlan *plan) {
     long long n[3], half[3], whole_size = 1, half_size = 1;
     for (int d = 0; d < plan->rank; d++) {

@@ -1,6 +1,6 @@
 /* cuSOLVER: factors of matrices, solutions with them, eigenvalues and singular values.
  *
- * Matrices are contiguous, and the library sees them in the order of Fortran: those that are C-ordered are transposed
+  * Matrices are contiguous, and the library sees them in the order of Fortran: C-ordered ones are transposed
  * there. So the lower factor of Cholesky is an upper one; a matrix of factors L and U is that of the transpose, with
  * which equations are solved transposed; and right-hand sides are rows. What is wrong with a matrix is written to an
  * int32, as LAPACK does.
@@ -47,7 +47,7 @@ int solver_open(OtherLibraries *libraries, const char *path, Failure *failure) {
     return 0;
 }
 
-/* Whether numbers are lengths that the library takes; those that are none may be 0. */
+/* Whether numbers are lengths that the library takes; others may be 0. */
 static int are_lengths(const Call *call) {
     for (int k = 0; k < call->count; k++) {
         const int is_mode =

@@ -63,7 +63,7 @@ typedef void *cusolverJacobi;
     F(CreateGesvdj, "cusolverDnCreateGesvdjInfo", (cusolverJacobi *))                                                  \
     F(DestroyGesvdj, "cusolverDnDestroyGesvdjInfo", (cusolverJacobi))
 
-/* Those that there are for float32 (S) and for float64 (D). */
+/* The functions for float32 (S) and for float64 (D). */
 #define CUSOLVER_ROUTINES(F, T)                                                                                        \
     F(PotrfSize, "cusolverDn" T "potrf_bufferSize", (cusolverHandle, int, int, void *, int, int *))                    \
     F(Potrf, "cusolverDn" T "potrf", (cusolverHandle, int, int, void *, int, void *, int, int *))                      \

@@ -1,4 +1,4 @@
-/* Contexts, memory, and what is told of dtypes. */
+/* Contexts, memory, and facts about dtypes. */
 #include "interface.h"
 
 static const gpuarray_type types[] = {

@@ -1,7 +1,7 @@
 /* The functions of the interface. The extension module `theano_gpuarray._device` has a table of them in a capsule;
  * `import_pygpu__gpuarray()` of gpuarray_api.h finds it, and has to be called before all others.
  *
- * Those that return an int return 0 or a number of error.h; the text of the newest failure is kept with the context.
+  * Functions that return an int return 0 or a number of error.h; the context keeps the text of the newest failure.
  */
 #ifndef GPUARRAY_TABLE_H
 #define GPUARRAY_TABLE_H

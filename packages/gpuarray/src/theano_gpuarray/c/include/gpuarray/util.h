@@ -1,4 +1,4 @@
-/* What is told of dtypes; see types.h. */
+/* Facts about dtypes; see types.h. */
 #ifndef GPUARRAY_UTIL_H
 #define GPUARRAY_UTIL_H
 
