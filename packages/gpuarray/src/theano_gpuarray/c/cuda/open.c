@@ -29,7 +29,7 @@ void cuda_leave(void) {
     cu.CtxPopCurrent(&popped);
 }
 
-/* Held by threads that capture, all at once, or by one that waits: a lock for each device, shared beyond some number. */
+/* Held by threads that capture, all at once, or by one that waits: a lock for each device, shared beyond some. */
 enum { MOST_LOCKS = 64 };
 static pthread_rwlock_t locks[MOST_LOCKS];
 static pthread_once_t locks_made = PTHREAD_ONCE_INIT;

@@ -103,22 +103,22 @@ def _with_rest(d: Draw) -> Drawn:
         z = d.pick((d.dtype(x),), 2, where=lambda i: d.shape(i) == shape and d.broadcastable(i) == pattern)
     except NoOperands:
         z = d.leaf(d.dtype(x), shape, static=tuple(1 if s else None for s in pattern))
-    return [x, y, z], {"factor": d.one_of((1, -1, 2, 0.5, -0.25, 0)), "rest": d.one_of((1, -1, 1, 0.5, 0, 2))}
+    return [x, y, z], {"factor": d.one_of((1, -1, 2, 0.5, -0.25, 0)), "share": d.one_of((1, -1, 1, 0.5, 0, 2))}
 
 
-def _gemm(x: Any, y: Any, z: Any, factor: float, others: float) -> Any:
-    return others * z + factor * x.dot(y)
+def _gemm(x: Any, y: Any, z: Any, factor: float, share: float) -> Any:
+    return share * z + factor * x.dot(y)
 
 
-def _gemm_of_transposes(x: Any, y: Any, z: Any, factor: float, others: float) -> Any:
-    return others * z - factor * y.T.dot(x.T).T
+def _gemm_of_transposes(x: Any, y: Any, z: Any, factor: float, share: float) -> Any:
+    return share * z - factor * y.T.dot(x.T).T
 
 
 def _with_vector(d: Draw) -> Drawn:
     x = d.pick(_DENSE, 2)
     y = d.leaf(d.dtype(x), (d.shape(x)[1],), static=(1 if d.broadcastable(x)[1] else None,))
     z = d.leaf(d.dtype(x), (d.shape(x)[0],), static=(1 if d.broadcastable(x)[0] else None,))
-    return [x, y, z], {"factor": d.one_of((1, -1, 2, 0.5)), "rest": d.one_of((1, -1, 0.5, 2))}
+    return [x, y, z], {"factor": d.one_of((1, -1, 2, 0.5)), "share": d.one_of((1, -1, 0.5, 2))}
 
 
 def _ger(x: Any, y: Any, z: Any, factor: float) -> Any:
@@ -139,7 +139,7 @@ def _forms() -> list[Operation]:
             _gemm,
             _gemm,
             _with_rest,
-            text=lambda n, o: f"{o['rest']} * {n[2]} + {o['factor']} * {n[0]}.dot({n[1]})",
+            text=lambda n, o: f"{o['share']} * {n[2]} + {o['factor']} * {n[0]}.dot({n[1]})",
             weight=1.5,
         ),
         Operation(
@@ -147,14 +147,14 @@ def _forms() -> list[Operation]:
             _gemm_of_transposes,
             _gemm_of_transposes,
             _with_rest,
-            text=lambda n, o: f"{o['rest']} * {n[2]} - {o['factor']} * {n[1]}.T.dot({n[0]}.T).T",
+            text=lambda n, o: f"{o['share']} * {n[2]} - {o['factor']} * {n[1]}.T.dot({n[0]}.T).T",
         ),
         Operation(
             "gemv",
             _gemm,
             _gemm,
             _with_vector,
-            text=lambda n, o: f"{o['rest']} * {n[2]} + {o['factor']} * {n[0]}.dot({n[1]})",
+            text=lambda n, o: f"{o['share']} * {n[2]} + {o['factor']} * {n[0]}.dot({n[1]})",
         ),
         Operation(
             "ger",
