@@ -152,6 +152,9 @@ def resolve(module: str, name: str) -> Place | None:
         return None
     if name in text.definitions:
         return module, name
+    # A package that imports a module without a file from itself is where the name ends.
+    if text.imports.get(name) == (module, name):
+        return None
     if name in text.imports:
         return resolve(*text.imports[name])
     stars = (base for alias, (base, original) in text.imports.items() if alias == original == "*")

@@ -216,7 +216,8 @@ def layers_out_of_date(check: bool) -> list[str]:
 def without_file() -> dict[str, dict[str, str]]:
     """Return the modules of the table ``names.tsv`` that have no file, with the words of each source."""
     modules: dict[str, dict[str, str]] = {}
-    for line in (UMBRELLA / "names.tsv").read_text(encoding="utf-8").splitlines():
+    path = UMBRELLA / "names.tsv"
+    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
         module, source, words = line.split("\t")
         if not source or words == "=":
             modules.setdefault(module, {})

@@ -32,7 +32,8 @@ from ..scalar import (
 # 127 as well gives the bits of the exponent of 2**n. There are two factors so that subnormal results are right. The
 # polynomial is the one with the least relative error of e**r among polynomials that begin with 1 + r, evaluated in
 # parts side by side. Outside of the bounds the result is 0 or infinite; a NaN fails both comparisons. The bounds are
-# variables, which no compiler folds: for constants gcc does not find the instructions that take the larger and the smaller of two.
+# variables, which no compiler folds: for constants gcc does not find the instructions that take the larger and the
+# smaller of two.
 _EXPF = """\
 static float theano_exp_bounds[2] __attribute__((used)) = {-104.0f, 89.0f};
 static inline float theano_expf(float x) {

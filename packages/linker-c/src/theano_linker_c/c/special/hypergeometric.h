@@ -3,11 +3,11 @@
 /* Owen's integral up to a from 0 to 1, h from 0 on, by Gauss' rule with 16 points (3.5.27) in four parts. What lies
  * beyond 9.2 / h counts nothing. */
 static double theano_owen_integral(double h, double a) {
-    const double series[2][8] = {
-        {0.09501250983763744, 0.2816035507792589, 0.45801677765722737, 0.6178762444026438,
-         0.755404408355003, 0.8656312023878318, 0.9445750230732326, 0.9894009349916499},
-        {0.1894506104550685, 0.18260341504492358, 0.16915651939500254, 0.14959598881657674,
-         0.12462897125553388, 0.09515851168249279, 0.062253523938647894, 0.027152459411754096}};
+    const double series[2][8] = {{0.09501250983763744, 0.2816035507792589, 0.45801677765722737, 0.6178762444026438,
+                                  0.755404408355003, 0.8656312023878318, 0.9445750230732326, 0.9894009349916499},
+                                 {0.1894506104550685, 0.18260341504492358, 0.16915651939500254, 0.14959598881657674,
+                                  0.12462897125553388, 0.09515851168249279, 0.062253523938647894,
+                                  0.027152459411754096}};
     const double end = a * h > 9.2 ? 9.2 / h : a, radius = end / 8, coarse = floor(h * 16) / 16;
     double sum = 0;
     for (int part = 0; part < 4; part++)
@@ -78,9 +78,9 @@ static double theano_gauss_steps(double a, double b, double c, double z) {
         double before = value, now = slope * move, sum = value + now, derivative = now, size;
         for (double k = 0; k < 300; k++) {
             /* The coefficients are multiplied with powers of the move. */
-            const double later = (((a + k) * (b + k)) * before * move * move -
-                                  (k + 1) * (k * one + c - (a + b + 1) * at) * now * move) /
-                                 (second * (k + 2) * (k + 1));
+            const double later =
+                (((a + k) * (b + k)) * before * move * move - (k + 1) * (k * one + c - (a + b + 1) * at) * now * move) /
+                (second * (k + 2) * (k + 1));
             before = now;
             now = later;
             sum += now;
@@ -97,9 +97,7 @@ static double theano_gauss_steps(double a, double b, double c, double z) {
 }
 
 /* 1 / gamma(x), 0 at the poles. */
-static double theano_gamma_below(double x) {
-    return x <= 0 && x == floor(x) ? 0 : 1 / tgamma(x);
-}
+static double theano_gamma_below(double x) { return x <= 0 && x == floor(x) ? 0 : 1 / tgamma(x); }
 
 static double theano_special_hyp2f1(double a, double b, double c, double z, int unused) {
     (void)unused;
